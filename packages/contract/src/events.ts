@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { sandboxIdSchema } from "./ids.ts";
+
+/** `noun.verb-past`. One ordered log per org, hash-chained, holds them all. */
+export const EVENT_TYPES = [
+  "sandbox.requested",
+  "sandbox.created",
+  "sandbox.failed",
+  "sandbox.destroying",
+  "sandbox.destroyed",
+  "sandbox.expired",
+  "sandbox.lost",
+  "sandbox.orphaned",
+  "process.started",
+] as const;
+export const eventTypeSchema = z.enum(EVENT_TYPES);
+export type EventType = z.infer<typeof eventTypeSchema>;
+
+export const eventSchema = z.strictObject({
+  id: z.string(),
+  orgId: z.string(),
+  /** Counts up from 1 within the org, without a gap. */
+  seq: z.int().positive(),
+  atMs: z.int(),
+  type: eventTypeSchema,
+  sandboxId: sandboxIdSchema.optional(),
+  principalId: z.string().optional(),
+  data: z.record(z.string(), z.unknown()),
+  /** sha256 over the previous hash and this event's canonical JSON, in hex. */
+  hash: z.string().length(64),
+});
+export type Event = z.infer<typeof eventSchema>;

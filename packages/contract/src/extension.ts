@@ -1,0 +1,88 @@
+import type { Files } from "./files.ts";
+import type { Manifest } from "./manifest.ts";
+import type { ExecRequest, Process } from "./process.ts";
+import type { SandboxSpec } from "./spec.ts";
+
+/** One thing this host gives or lacks: a line of `doctor`. */
+export interface Finding {
+  /** Stable, as in `local.userns`. */
+  readonly id: string;
+  readonly ok: boolean;
+  readonly message: string;
+  /** What to do about it, where it is not ok. */
+  readonly fix?: string;
+}
+
+/** Can this extension work here and now? `unavailable` says why not and what would mend it. */
+export type Probe =
+  | { readonly status: "offer"; readonly findings: readonly Finding[] }
+  | {
+      readonly status: "unavailable";
+      readonly reason: string;
+      readonly fix: string;
+      readonly findings: readonly Finding[];
+    };
+
+export interface CallContext {
+  /** Every resource anywhere carries it; what carries another is never touched. */
+  readonly installationId: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface CreateContext extends CallContext {
+  /** Also the idempotency key: asked twice with the same id, there is still one sandbox. */
+  readonly sandboxId: string;
+  readonly orgId: string;
+}
+
+/** Where a sandbox is. `ref` is the extension's own word for it. */
+export interface Location {
+  readonly extensionId: string;
+  readonly hostId: string;
+  readonly ref: string;
+}
+
+export interface ListedBox {
+  readonly ref: string;
+  readonly sandboxId: string;
+  readonly hostId: string;
+  readonly installationId: string;
+  readonly createdAtMs?: number;
+  readonly expiresAtMs?: number;
+}
+
+/** A live connection to one sandbox. Closing it leaves the sandbox alone. */
+export interface Box {
+  readonly ref: string;
+  readonly hostId: string;
+  /** Runs as one attachment of a principal to this sandbox: its rights and its name in every log. */
+  exec(request: ExecRequest, attachmentId: string): Promise<Process>;
+  /** A process that goes on from an earlier `exec`; output from these offsets where still kept. */
+  attachProcess(id: string, from?: { stdout?: number; stderr?: number }): Promise<Process>;
+  readonly files: Files;
+  /** Resolves when the connection is over, for whatever reason; the box may live on. */
+  readonly closed: Promise<void>;
+  close(): void;
+  /** What was asked as a preference and is not in force here, each in one sentence. */
+  readonly bestEffort: readonly string[];
+}
+
+/**
+ * A way out. Cheap to construct: nothing happens until a method is called. Every method throws
+ * SandboxerError and nothing else.
+ */
+export interface Extension {
+  readonly manifest: Manifest;
+  probe(): Promise<Probe>;
+  create(spec: SandboxSpec, context: CreateContext): Promise<Box>;
+  /** `not_found` when there is no such box; never null. */
+  attach(ref: string, context: CallContext): Promise<Box>;
+  /** Complete, or throws. An empty answer means there are none. */
+  list(context: CallContext): Promise<ListedBox[]>;
+  /** Of what is gone, succeeds. Anything else that prevents it, throws. */
+  destroy(ref: string, context: CallContext): Promise<void>;
+  /** Moves the end of life to `ttlMs` from now. */
+  extend(ref: string, ttlMs: number, context: CallContext): Promise<void>;
+  /** Lets go of every connection. Sandboxes live on. */
+  close(): Promise<void>;
+}

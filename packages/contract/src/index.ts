@@ -1,0 +1,74 @@
+export { ERROR_CODES, ERRORS, type ErrorCode, type ErrorDetails, isErrorCode, SandboxerError } from "./errors.ts";
+export { EVENT_TYPES, type Event, type EventType, eventSchema } from "./events.ts";
+export type {
+  Box,
+  CallContext,
+  CreateContext,
+  Extension,
+  Finding,
+  ListedBox,
+  Location,
+  Probe,
+} from "./extension.ts";
+export {
+  type ByteSource,
+  type FileContent,
+  type FileEntry,
+  type Files,
+  fileEntrySchema,
+  type ReadOptions,
+  type WriteOptions,
+} from "./files.ts";
+export {
+  extensionIdSchema,
+  nameSchema,
+  newApiKey,
+  newRowId,
+  newSandboxId,
+  rowIdSchema,
+  type SandboxId,
+  sandboxIdSchema,
+} from "./ids.ts";
+export { ISOLATION_CLASSES, type IsolationClass, isAtLeast, isolationClassSchema, stronger } from "./isolation.ts";
+export { assertMove, canMove, isOver, SANDBOX_STATES, type SandboxState, sandboxStateSchema } from "./lifecycle.ts";
+export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } from "./manifest.ts";
+export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
+export {
+  type Consumer,
+  consumerSchema,
+  OPERATIONS,
+  type Operation,
+  operationSchema,
+  type Principal,
+  type Rights,
+  rightsSchema,
+} from "./principal.ts";
+export {
+  collect,
+  concatenate,
+  type ExecInput,
+  type ExecRequest,
+  type ExecResult,
+  type Exit,
+  execRequestSchema,
+  exitSchema,
+  type Process,
+  type ProcessEvent,
+  type Signal,
+  signalSchema,
+  type TerminalSize,
+} from "./process.ts";
+export { type Attachment, type Sandbox, sandboxSchema } from "./sandbox.ts";
+export { type Image, imageSchema, MAXIMUM_TTL_MS, MINIMUM_TTL_MS, type SandboxSpec, sandboxSpecSchema } from "./spec.ts";
+export {
+  type CreateBody,
+  createBodySchema,
+  type ExecLine,
+  errorAnswerSchema,
+  execBodySchema,
+  execLineSchema,
+  healthSchema,
+  listAnswerSchema,
+  listQuerySchema,
+  signalBodySchema,
+} from "./wire.ts";

@@ -1,0 +1,45 @@
+import { z } from "zod";
+import { nameSchema, sandboxIdSchema } from "./ids.ts";
+import { sandboxStateSchema } from "./lifecycle.ts";
+import { microUsdSchema } from "./money.ts";
+import { consumerSchema } from "./principal.ts";
+import { sandboxSpecSchema } from "./spec.ts";
+
+/** A sandbox as its owner sees it. */
+export const sandboxSchema = z.strictObject({
+  id: sandboxIdSchema,
+  name: nameSchema.optional(),
+  orgId: z.string(),
+  principalId: z.string(),
+  consumer: consumerSchema,
+  state: sandboxStateSchema,
+  spec: sandboxSpecSchema,
+  /** Where it runs; absent until a backend has taken it. */
+  location: z
+    .strictObject({ extensionId: z.string(), hostId: z.string(), ref: z.string() })
+    .optional(),
+  /** How deep a paused sandbox sleeps. */
+  pauseDepth: z.enum(["memory", "disk"]).optional(),
+  /** Asked as a preference, not in force on this host. */
+  bestEffort: z.array(z.string()),
+  createdAtMs: z.int(),
+  startedAtMs: z.int().optional(),
+  expiresAtMs: z.int().optional(),
+  endedAtMs: z.int().optional(),
+  /** Why it failed, was lost or ended. */
+  reason: z.string().optional(),
+  costMicroUsd: microUsdSchema.nonnegative(),
+});
+export type Sandbox = z.infer<typeof sandboxSchema>;
+
+/**
+ * A principal's use of a sandbox. Several agents can share one sandbox and still differ in what
+ * each may do: every exec and every outgoing connection carries (sandbox, attachment).
+ */
+export interface Attachment {
+  readonly id: string;
+  readonly sandboxId: string;
+  readonly orgId: string;
+  readonly principalId: string;
+  readonly createdAtMs: number;
+}

@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { extensionIdSchema } from "./ids.ts";
+import { isolationClassSchema } from "./isolation.ts";
+
+/** `host` is a read-only view of this machine's own programs; `rootfs` is a folder of the caller's. */
+export const imageSchema = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("host") }),
+  z.strictObject({
+    kind: z.literal("rootfs"),
+    path: z.string().startsWith("/", "a rootfs is named by an absolute path"),
+  }),
+]);
+export type Image = z.infer<typeof imageSchema>;
+
+export const envSchema = z.record(
+  z.string().regex(/^[^=\0]+$/, "a variable's name has neither = nor NUL"),
+  z.string().regex(/^[^\0]*$/, "a variable's value has no NUL"),
+);
+
+const labelsSchema = z
+  .record(z.string().min(1).max(63), z.string().max(255))
+  .refine((labels) => Object.keys(labels).length <= 64, "at most 64 labels");
+
+export const MINIMUM_TTL_MS = 1_000;
+export const MAXIMUM_TTL_MS = 7 * 24 * 3_600_000;
+
+/**
+ * What an extension is asked to start, complete: every default has been applied and every right
+ * has narrowed it. Nothing in it is a wish.
+ */
+export const sandboxSpecSchema = z.strictObject({
+  schema: z.literal(1),
+  image: imageSchema,
+  /** The least isolation class the caller accepts. */
+  isolation: isolationClassSchema,
+  persistence: z.literal("ephemeral"),
+  /** Default deny. Rules come with the guard; until then there is nothing to open. */
+  network: z.strictObject({ egress: z.literal("deny") }),
+  env: envSchema,
+  labels: labelsSchema,
+  /** Mandatory: every sandbox ends by itself. */
+  ttlMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS),
+  /** Extensions the caller accepts; left out means any. An empty list means none. */
+  extensions: z.array(extensionIdSchema).optional(),
+});
+export type SandboxSpec = z.infer<typeof sandboxSpecSchema>;
+
+/** What a caller may send; everything has a safe default. */
+export const sandboxRequestSchema = z.strictObject({
+  name: z.string().optional(),
+  image: imageSchema.default({ kind: "host" }),
+  isolation: isolationClassSchema.default("process"),
+  env: envSchema.default({}),
+  labels: labelsSchema.default({}),
+  ttlMs: sandboxSpecSchema.shape.ttlMs.default(3_600_000),
+  extensions: z.array(extensionIdSchema).optional(),
+});

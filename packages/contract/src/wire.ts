@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { ERROR_CODES, type ErrorCode } from "./errors.ts";
+import { nameSchema } from "./ids.ts";
+import { sandboxStateSchema } from "./lifecycle.ts";
+import { consumerSchema } from "./principal.ts";
+import { execRequestSchema, exitSchema, signalSchema } from "./process.ts";
+import { sandboxSchema } from "./sandbox.ts";
+import { sandboxRequestSchema } from "./spec.ts";
+
+/** What goes over HTTP. The gateway checks requests with it, the SDK answers. */
+
+export const createBodySchema = sandboxRequestSchema.extend({
+  name: nameSchema.optional(),
+  consumer: consumerSchema.optional(),
+});
+export type CreateBody = z.input<typeof createBodySchema>;
+
+export const listQuerySchema = z.strictObject({
+  state: z
+    .string()
+    .transform((text) => text.split(","))
+    .pipe(z.array(sandboxStateSchema))
+    .optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  after: z.string().optional(),
+});
+
+export const listAnswerSchema = z.strictObject({
+  sandboxes: z.array(sandboxSchema),
+  /** Pass as `after` for the next page; absent on the last. */
+  next: z.string().optional(),
+});
+
+export const execBodySchema = execRequestSchema;
+
+/** One line of the NDJSON answer to `exec`. Bytes travel as base64. */
+export const execLineSchema = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("started"), process: z.string(), pid: z.int().optional() }),
+  z.strictObject({
+    type: z.enum(["stdout", "stderr"]),
+    offset: z.int().nonnegative(),
+    data: z.base64(),
+  }),
+  z.strictObject({ type: z.literal("exit"), exit: exitSchema }),
+  /** The stream broke after it had begun; an HTTP status can no longer say so. */
+  z.strictObject({ type: z.literal("error"), error: z.lazy(() => errorSchema) }),
+]);
+export type ExecLine = z.infer<typeof execLineSchema>;
+
+export const signalBodySchema = z.strictObject({ signal: signalSchema });
+
+const errorSchema = z.object({
+  code: z.enum(ERROR_CODES as [ErrorCode, ...ErrorCode[]]),
+  message: z.string(),
+  hint: z.string(),
+  details: z.record(z.string(), z.unknown()).default({}),
+  requestId: z.string().optional(),
+});
+export const errorAnswerSchema = z.object({ error: errorSchema });
+
+export const healthSchema = z.object({ status: z.literal("ok"), version: z.string() });
