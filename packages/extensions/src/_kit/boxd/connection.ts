@@ -1,0 +1,107 @@
+import type { Duplex } from "node:stream";
+import { SandboxerError } from "@sandboxer/contract";
+import { FrameDecoder } from "./decode.ts";
+import { fromFailure } from "./failure.ts";
+import { encodeFrame, type Frame, ProtocolError } from "./frame.ts";
+import { Stream, type Wire } from "./stream.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Many streams over one byte stream to boxd. The first malformed frame ends it. */
+export class Connection {
+  readonly #socket: Duplex;
+  readonly #streams = new Map<number, Stream>();
+  readonly #decoder = new FrameDecoder();
+  readonly #hello = Promise.withResolvers<Json>();
+  readonly #closed = Promise.withResolvers<void>();
+  readonly #explainClose: () => Promise<SandboxerError>;
+  #nextId = 1;
+  #over = false;
+
+  /** `explainClose` says, once the connection is gone, what that means for those still waiting. */
+  constructor(socket: Duplex, explainClose: () => Promise<SandboxerError>) {
+    this.#socket = socket;
+    this.#explainClose = explainClose;
+    this.#hello.promise.catch(() => {});
+    socket.on("data", (chunk: Buffer) => this.#take(chunk));
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => void this.#close());
+  }
+
+  /** The peer's first frame. */
+  get hello(): Promise<Json> {
+    return this.#hello.promise;
+  }
+
+  get closed(): Promise<void> {
+    return this.#closed.promise;
+  }
+
+  get isOver(): boolean {
+    return this.#over;
+  }
+
+  /** Starts an operation. Its answer is awaited through the stream. */
+  async open(op: string, members: Json): Promise<Stream> {
+    if (this.#over) throw await this.#explainClose();
+    const stream = new Stream(this.#nextId++, this.#wire);
+    this.#streams.set(stream.id, stream);
+    try {
+      this.#send({ kind: "OPEN", stream: stream.id, json: { op, ...members } });
+    } catch (cause) {
+      this.#streams.delete(stream.id);
+      throw new SandboxerError("payload_too_large", "arguments and variables exceed 1 MiB", { cause });
+    }
+    return stream;
+  }
+
+  /** An operation whose only answer is its END. */
+  async call(op: string, members: Json = {}): Promise<Json> {
+    return (await this.open(op, members)).reply;
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  readonly #wire: Wire = {
+    send: (frame) => this.#send(frame),
+    forget: (stream) => void this.#streams.delete(stream),
+  };
+
+  #send(frame: Frame): Promise<void> | undefined {
+    if (this.#over || this.#socket.write(encodeFrame(frame))) return undefined;
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#socket.off("drain", done).off("close", done);
+        resolve();
+      };
+      this.#socket.on("drain", done).on("close", done);
+    });
+  }
+
+  #take(chunk: Buffer): void {
+    try {
+      for (const frame of this.#decoder.push(chunk)) this.#dispatch(frame);
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.#socket.destroy();
+    }
+  }
+
+  #dispatch(frame: Frame): void {
+    if (frame.kind === "HELLO") return this.#hello.resolve(frame.json);
+    if (frame.kind === "PING") return void this.#send({ ...frame, kind: "PONG" });
+    const stream = this.#streams.get(frame.stream);
+    if (frame.kind === "FAIL") return stream?.fail(fromFailure(frame.json));
+    stream?.take(frame);
+  }
+
+  async #close(): Promise<void> {
+    this.#over = true;
+    const error = await this.#explainClose();
+    this.#hello.reject(error);
+    for (const stream of [...this.#streams.values()]) stream.fail(error);
+    this.#closed.resolve();
+  }
+}

@@ -1,0 +1,3 @@
+export { openBox } from "./box.ts";
+export { Connection } from "./connection.ts";
+export { fromFailure } from "./failure.ts";

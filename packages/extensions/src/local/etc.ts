@@ -1,0 +1,15 @@
+/** The generated /etc of the host image: enough for programs to run, nothing of the host's own. */
+export const ETC: Readonly<Record<string, string>> = {
+  passwd: [
+    "root:x:0:0:root:/root:/bin/sh",
+    "user:x:1000:1000:user:/home/user:/bin/bash",
+    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin",
+    "",
+  ].join("\n"),
+  group: ["root:x:0:", "user:x:1000:", "nogroup:x:65534:", ""].join("\n"),
+  hosts: ["127.0.0.1 localhost sandbox", "::1 localhost ip6-localhost", ""].join("\n"),
+  hostname: "sandbox\n",
+  "nsswitch.conf": ["passwd: files", "group: files", "hosts: files dns", ""].join("\n"),
+  "resolv.conf": "",
+  profile: 'export PATH="${PATH:-/usr/local/bin:/usr/bin:/bin}"\n',
+};

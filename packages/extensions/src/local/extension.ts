@@ -1,0 +1,92 @@
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { type Box, type Extension, type ListedBox, SandboxerError } from "@sandboxer/contract";
+import { Connection, openBox } from "../_kit/boxd/index.ts";
+import { findBoxd } from "./boxd-path.ts";
+import { createHold, dial } from "./hold.ts";
+import { prepareRoot } from "./image.ts";
+import { manifest } from "./manifest.ts";
+import { probeHost } from "./probe.ts";
+
+export interface LocalOptions {
+  /** Where this installation's sandboxes live. */
+  readonly dir: string;
+  readonly boxdPath?: string;
+}
+
+/** Sandboxes on this machine, without docker, root or an account: boxd and the kernel. */
+export function createLocalExtension({ dir, boxdPath = findBoxd() }: LocalOptions): Extension {
+  const hold = createHold(dir, boxdPath);
+  const hostId = hostname();
+
+  const listed = async (): Promise<ListedBox[]> => {
+    const { boxes } = await hold.call("list");
+    return (boxes as Record<string, unknown>[]).map((box) => ({
+      ref: String(box.id),
+      sandboxId: String(box.id),
+      hostId,
+      installationId: String(box.installation),
+      createdAtMs: Number(box.createdAtMs),
+      expiresAtMs: Number(box.expiresAtMs),
+    }));
+  };
+
+  /** Is it the sandbox that is over, or only this connection to it? */
+  const explainClose = async (ref: string): Promise<SandboxerError> => {
+    const boxes = await listed().catch(() => undefined);
+    return boxes?.some((box) => box.ref === ref)
+      ? new SandboxerError("extension_failed", "the connection to the sandbox was replaced or broke")
+      : new SandboxerError("sandbox_gone", `the sandbox ${ref} is over`);
+  };
+
+  const attach = async (ref: string): Promise<Box> => {
+    const socket = await dial(hold.socketOf(ref));
+    if (!socket) throw new SandboxerError("not_found", `no sandbox ${ref} on this machine`);
+    const connection = new Connection(socket, () => explainClose(ref));
+    return openBox(connection, { ref, hostId, bestEffort: [] });
+  };
+
+  return {
+    manifest,
+    probe: () => probeHost(boxdPath),
+
+    async create(spec, { sandboxId, installationId }) {
+      const root = await prepareRoot(spec.image, join(dir, "images"));
+      const connection = await hold.connect(() => explainClose(sandboxId));
+      // The answer to a create is the new sandbox's HELLO on this very connection, or a FAIL.
+      const opening = await connection.open("create", {
+        id: sandboxId,
+        installation: installationId,
+        root,
+        hostname: "sandbox",
+        env: spec.env,
+        ttlMs: spec.ttlMs,
+        labels: spec.labels,
+      });
+      try {
+        await Promise.race([connection.hello, opening.reply]);
+      } catch (error) {
+        connection.close();
+        // Asked twice with the same id there is still one sandbox, and it is this one.
+        if (SandboxerError.is(error) && error.code === "conflict") return attach(sandboxId);
+        throw error;
+      }
+      return openBox(connection, { ref: sandboxId, hostId, bestEffort: [] });
+    },
+
+    attach,
+    list: listed,
+
+    async destroy(ref) {
+      await hold.call("destroy", { id: ref, graceMs: 0 });
+    },
+
+    async extend(ref, ttlMs) {
+      await hold.call("extend", { id: ref, ttlMs });
+    },
+
+    async close() {
+      hold.close();
+    },
+  };
+}

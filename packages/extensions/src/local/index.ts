@@ -1,0 +1,1 @@
+export { createLocalExtension, type LocalOptions } from "./extension.ts";

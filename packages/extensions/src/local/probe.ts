@@ -1,0 +1,75 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import type { Finding, Probe } from "@sandboxer/contract";
+import { BOXD_FIX, hasBoxd } from "./boxd-path.ts";
+
+const run = promisify(execFile);
+
+/** What this host gives the engine. Nothing is started that outlives the question. */
+export async function probeHost(boxdPath: string): Promise<Probe> {
+  const findings: Finding[] = [await findKernel(), await findBoxdBinary(boxdPath), await findUserNamespaces()];
+  const lacking = findings.find((finding) => !finding.ok);
+  if (!lacking) return { status: "offer", findings };
+  return { status: "unavailable", reason: lacking.message, fix: lacking.fix ?? "", findings };
+}
+
+async function findKernel(): Promise<Finding> {
+  if (process.platform !== "linux") {
+    return {
+      id: "local.linux",
+      ok: false,
+      message: `the engine needs Linux; this is ${process.platform}`,
+      fix: "Run the gateway on a Linux machine or in a Linux VM.",
+    };
+  }
+  const release = (await readFile("/proc/sys/kernel/osrelease", "utf8")).trim();
+  const [major = 0, minor = 0] = release.split(".").map(Number);
+  // Overlay mounts inside a user namespace came with 5.11, mount_setattr with 5.12.
+  const ok = major > 5 || (major === 5 && minor >= 12);
+  return {
+    id: "local.kernel",
+    ok,
+    message: `kernel ${release}`,
+    ...(ok ? {} : { fix: "Use a kernel of 5.12 or newer." }),
+  };
+}
+
+async function findBoxdBinary(path: string): Promise<Finding> {
+  if (!hasBoxd(path)) {
+    return { id: "local.boxd", ok: false, message: "boxd has not been built", fix: BOXD_FIX };
+  }
+  try {
+    const { stdout } = await run(path, ["--version"], { timeout: 5_000, env: {} });
+    return { id: "local.boxd", ok: true, message: stdout.trim() };
+  } catch (error) {
+    return { id: "local.boxd", ok: false, message: `boxd does not start: ${error}`, fix: BOXD_FIX };
+  }
+}
+
+/** Each of these switches turns user namespaces off for ordinary users on some distribution. */
+const SWITCHES = [
+  { path: "/proc/sys/user/max_user_namespaces", bad: "0", fix: "sysctl user.max_user_namespaces=15000" },
+  {
+    path: "/proc/sys/kernel/unprivileged_userns_clone",
+    bad: "0",
+    fix: "sysctl kernel.unprivileged_userns_clone=1",
+  },
+  {
+    path: "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+    bad: "1",
+    fix: "Allow user namespaces for boxd in an AppArmor profile.",
+  },
+];
+
+async function findUserNamespaces(): Promise<Finding> {
+  const id = "local.userns";
+  for (const { path, bad, fix } of SWITCHES) {
+    const value = await readFile(path, "utf8").catch(() => "");
+    const isForRootToo = path.endsWith("max_user_namespaces");
+    if (value.trim() === bad && (isForRootToo || process.getuid?.() !== 0)) {
+      return { id, ok: false, message: `user namespaces are off (${path} is ${bad})`, fix };
+    }
+  }
+  return { id, ok: true, message: "user namespaces" };
+}
