@@ -1,6 +1,6 @@
 //! Pipes, and which descriptors a process keeps.
 
-use super::{checked, checked_fd};
+use super::checked;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 

@@ -125,11 +125,13 @@ pub fn signal_group(leader: i32, signal: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends a signal to every process of this pid namespace but ourselves. Only for its init.
+/// Sends a signal to every process of this pid namespace but ourselves, if we are its init.
+/// Anybody else's "everyone" would be the machine.
 pub fn signal_everyone(signal: i32) {
-    debug_assert_eq!(std::process::id(), 1);
-    // SAFETY: takes no pointers.
-    unsafe { libc::kill(-1, signal) };
+    if std::process::id() == 1 {
+        // SAFETY: takes no pointers.
+        unsafe { libc::kill(-1, signal) };
+    }
 }
 
 pub fn adopt_orphans() -> io::Result<()> {
@@ -160,5 +162,11 @@ pub fn set_umask(mask: u32) {
 pub fn set_hostname(name: &str) -> io::Result<()> {
     // SAFETY: the bytes are readable for the given length.
     checked(unsafe { libc::sethostname(name.as_ptr().cast(), name.len()) })?;
+    Ok(())
+}
+
+pub fn new_user_namespace() -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;
     Ok(())
 }

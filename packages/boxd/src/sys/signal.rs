@@ -100,6 +100,10 @@ pub fn reset_for_server() {
     }
     // SAFETY: as above.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    unblock_all();
+}
+
+pub fn unblock_all() {
     let none = set_of(&[]);
     // SAFETY: `none` is initialised.
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut()) };
@@ -114,5 +118,15 @@ fn set_of(signals: &[i32]) -> libc::sigset_t {
             libc::sigaddset(set.as_mut_ptr(), signal);
         }
         set.assume_init()
+    }
+}
+
+/// For the child of a vfork: what a program expects to find. The rest is default already.
+pub fn reset_for_program() {
+    let none = set_of(&[]);
+    // SAFETY: changes only the calling process, whose handler table is a copy.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
     }
 }

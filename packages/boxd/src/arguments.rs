@@ -1,0 +1,125 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub const HELP: &str = "\
+boxd launches sandboxes and does the work inside them. See PROTOCOL.md for what it speaks.
+
+Usage:
+  boxd hold --dir DIR [--idle-exit-ms N] [--foreground]
+      Launches and watches over the sandboxes of one folder, listening on DIR/hold.sock.
+      Goes to the background and returns as soon as it listens, unless --foreground.
+      Exits by itself after N ms without sandboxes and clients. Exit code 3: DIR is taken.
+  boxd serve --id ID (--socket PATH | --stdio)
+      Does the work inside a place that something else has isolated, such as a container.
+  boxd --version | --help
+";
+
+#[derive(Debug, PartialEq)]
+pub enum Command {
+    Hold(HoldOptions),
+    Serve(ServeOptions),
+    Version,
+    Help,
+}
+
+#[derive(Debug, PartialEq)]
+pub struct HoldOptions {
+    pub directory: PathBuf,
+    pub idle_exit: Option<Duration>,
+    pub foreground: bool,
+}
+
+#[derive(Debug, PartialEq)]
+pub struct ServeOptions {
+    pub id: String,
+    /// Without one, standard input and output.
+    pub socket: Option<PathBuf>,
+}
+
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
+    let mut arguments = arguments.into_iter();
+    let command = arguments.next().ok_or("a command is missing; see boxd --help")?;
+    match command.to_str() {
+        Some("hold") => parse_hold(arguments),
+        Some("serve") => parse_serve(arguments),
+        Some("--version" | "-V") => Ok(Command::Version),
+        Some("--help" | "-h" | "help") => Ok(Command::Help),
+        _ => Err(format!("unknown command {command:?}; see boxd --help")),
+    }
+}
+
+fn parse_hold(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
+    let (mut directory, mut idle_exit, mut foreground) = (None, None, false);
+    while let Some(option) = arguments.next() {
+        match option.to_str() {
+            Some("--dir") => directory = Some(value(&option, &mut arguments)?.into()),
+            Some("--idle-exit-ms") => {
+                let text = value(&option, &mut arguments)?;
+                let millis = text.to_str().and_then(|text| text.parse().ok());
+                let millis = millis.ok_or(format!("--idle-exit-ms {text:?} is not a number"))?;
+                idle_exit = Some(Duration::from_millis(millis));
+            }
+            Some("--foreground") => foreground = true,
+            _ => return Err(format!("unknown option {option:?}; see boxd --help")),
+        }
+    }
+    let directory = directory.ok_or("--dir is missing")?;
+    Ok(Command::Hold(HoldOptions { directory, idle_exit, foreground }))
+}
+
+fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
+    let (mut id, mut socket, mut stdio) = (None, None, false);
+    while let Some(option) = arguments.next() {
+        match option.to_str() {
+            Some("--id") => {
+                let text = value(&option, &mut arguments)?;
+                id = Some(text.into_string().map_err(|text| format!("--id {text:?} is not text"))?);
+            }
+            Some("--socket") => socket = Some(PathBuf::from(value(&option, &mut arguments)?)),
+            Some("--stdio") => stdio = true,
+            _ => return Err(format!("unknown option {option:?}; see boxd --help")),
+        }
+    }
+    if stdio == socket.is_some() {
+        return Err("one of --socket and --stdio is needed".to_string());
+    }
+    Ok(Command::Serve(ServeOptions { id: id.ok_or("--id is missing")?, socket }))
+}
+
+fn value(
+    option: &OsString,
+    arguments: &mut impl Iterator<Item = OsString>,
+) -> Result<OsString, String> {
+    arguments.next().ok_or(format!("{option:?} needs a value"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Command, String> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn command_lines_mean_what_the_help_says() {
+        assert_eq!(
+            parsed("hold --dir /x --idle-exit-ms 50"),
+            Ok(Command::Hold(HoldOptions {
+                directory: "/x".into(),
+                idle_exit: Some(Duration::from_millis(50)),
+                foreground: false,
+            }))
+        );
+        assert_eq!(
+            parsed("serve --id abc --stdio"),
+            Ok(Command::Serve(ServeOptions { id: "abc".into(), socket: None }))
+        );
+        for wrong in ["", "hold", "hold --dir", "hold --dir /x --idle-exit-ms x", "serve --id a", "x"] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What an earlier hold left: the living are adopted, the dead are cleared away.
+
+use super::folder::{Folder, is_id};
+use super::log;
+use super::record::{Record, start_time};
+use super::registry::Sandbox;
+use super::trash::Trash;
+use crate::sys::process;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+pub fn survivors(folder: &Folder, boot_id: &str, trash: &mut Trash) -> io::Result<Vec<Sandbox>> {
+    let mut living = Vec::new();
+    for entry in fs::read_dir(folder.boxes())? {
+        let name = entry?.file_name();
+        match name.to_str().filter(|name| is_id(name)).and_then(|id| revive(folder, id, boot_id)) {
+            Some(sandbox) => {
+                log::note(format_args!("adopted {}", sandbox.record.id));
+                living.push(sandbox);
+            }
+            None => trash.take(folder, Path::new(&name)),
+        }
+    }
+    // The earlier hold may have died with its trash full.
+    trash.wake();
+    Ok(living)
+}
+
+fn revive(folder: &Folder, id: &str, boot_id: &str) -> Option<Sandbox> {
+    let record = Record::read(&folder.of_box(id)).ok()?;
+    if record.id != id || record.boot_id != boot_id {
+        return None;
+    }
+    let pidfd = process::pidfd_open(record.pid).ok()?;
+    // Asked after the pidfd is open, so the pid cannot change hands in between.
+    (start_time(record.pid).ok()? == record.start_time).then_some(Sandbox {
+        record,
+        pidfd,
+        starting: None,
+        ending: None,
+    })
+}

@@ -1,0 +1,105 @@
+//! Ending sandboxes: asked for, at the end of their time, or by their own death.
+
+use super::registry::{Ending, Sandbox};
+use super::watch::Hold;
+use super::{client::Client, log};
+use crate::sys::{process, time};
+use crate::wire::failure::{Code, Failure};
+use serde_json::json;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+impl Hold {
+    /// `waiting` is told when every process of it is gone.
+    pub fn destroy(&mut self, id: &str, grace: Duration, waiting: (u32, u32)) -> bool {
+        let Some((_, sandbox)) = self.registry.by_id(id) else {
+            return false;
+        };
+        end(sandbox, grace);
+        if let Some(ending) = &mut sandbox.ending {
+            ending.waiting.push(waiting);
+        }
+        true
+    }
+
+    /// The dead-man switch, and the end of every grace.
+    pub fn end_what_is_due(&mut self) {
+        let (now, now_ms) = (Instant::now(), time::now_ms());
+        let due: Vec<u32> = self
+            .registry
+            .iter()
+            .filter(|(_, sandbox)| match &sandbox.ending {
+                Some(ending) => ending.kill_at.is_some_and(|kill_at| kill_at <= now),
+                None => sandbox.record.expires_at_ms.is_some_and(|expiry| expiry <= now_ms),
+            })
+            .map(|(number, _)| number)
+            .collect();
+        for number in due {
+            if let Some(sandbox) = self.registry.get_mut(number) {
+                end(sandbox, Duration::ZERO);
+            }
+        }
+    }
+
+    /// When `end_what_is_due` has something to do next.
+    pub fn next_ending(&self) -> Option<Instant> {
+        let (now, now_ms) = (Instant::now(), time::now_ms());
+        self.registry
+            .iter()
+            .filter_map(|(_, sandbox)| match (&sandbox.ending, sandbox.record.expires_at_ms) {
+                (Some(ending), _) => ending.kill_at,
+                (None, expiry) => {
+                    now.checked_add(Duration::from_millis(expiry?.saturating_sub(now_ms)))
+                }
+            })
+            .min()
+    }
+
+    /// The first process of a sandbox is gone, and with it, so the kernel promises, all others.
+    pub fn bury(&mut self, number: u32) {
+        // Its last word may still be unheard.
+        self.hear_report(number);
+        let Some(sandbox) = self.registry.remove(number) else {
+            return;
+        };
+        self.forget(&sandbox.pidfd);
+        process::reap_pidfd(&sandbox.pidfd);
+        self.trash.take(&self.folder, Path::new(&sandbox.record.id));
+        if let Some(starting) = sandbox.starting {
+            self.forget(&starting.from_child);
+            let failure = starting.failure.unwrap_or_else(|| {
+                Failure::new(Code::Internal, "the sandbox died while it was being made")
+            });
+            log::note(format_args!("{} failed: {}", sandbox.record.id, failure.message));
+            self.give_back(starting.client, starting.stream, &failure);
+        }
+        for (client, stream) in sandbox.ending.into_iter().flat_map(|ending| ending.waiting) {
+            self.answer(client, |client: &mut Client| {
+                client.outbound.end(stream, &json!({"existed": true}));
+                client.is_busy = false;
+            });
+        }
+    }
+}
+
+/// A request to end that is under way can only be hastened.
+fn end(sandbox: &mut Sandbox, grace: Duration) {
+    let now = Instant::now();
+    let kill_at = now.checked_add(grace).unwrap_or(now);
+    let earlier = sandbox.ending.as_ref().and_then(|ending| ending.kill_at);
+    let is_first = sandbox.ending.is_none();
+    let waiting = sandbox.ending.take().map(|ending| ending.waiting).unwrap_or_default();
+    let mut ending = Ending { kill_at: None, waiting };
+    // Signals to who is already dead fail, and its pidfd is about to say so.
+    if grace.is_zero() {
+        let _ = process::signal_pidfd(&sandbox.pidfd, libc::SIGKILL);
+    } else {
+        if is_first {
+            let _ = process::signal_pidfd(&sandbox.pidfd, libc::SIGTERM);
+            ending.kill_at = Some(kill_at);
+        } else {
+            ending.kill_at = earlier.map(|earlier| earlier.min(kill_at));
+        }
+    }
+    sandbox.ending = Some(ending);
+}

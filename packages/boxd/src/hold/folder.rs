@@ -1,0 +1,143 @@
+//! The folder that hold keeps everything in, and the lock that makes it hold's alone.
+
+use super::StartError;
+use crate::sys::credentials;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+/// The longest path that a unix socket's address can hold.
+const MOST_SOCKET_PATH: usize = 107;
+const LONGEST_ENDING: usize = "/boxes/aaaaaaaaaaaaaaaaaaaa/box.sock".len();
+
+pub struct Folder {
+    pub path: PathBuf,
+}
+
+impl Folder {
+    /// Makes the folder and its rooms if they are missing, for the owner's eyes only.
+    pub fn open(path: &Path) -> Result<Folder, StartError> {
+        let failed = |error| StartError::failed(path.display(), error);
+        make_private(path).map_err(failed)?;
+        let path = path.canonicalize().map_err(failed)?;
+        let owner = fs::metadata(&path).map_err(failed)?.uid();
+        if owner != credentials::effective_uid() {
+            return Err(StartError::Failed(format!(
+                "{}: belongs to uid {owner}, not to us",
+                path.display()
+            )));
+        }
+        fs::set_permissions(&path, Permissions::from_mode(0o700)).map_err(failed)?;
+        if path.as_os_str().len() + LONGEST_ENDING > MOST_SOCKET_PATH {
+            return Err(StartError::Failed(format!(
+                "{}: too long a path for the sockets in it, {} bytes is the most",
+                path.display(),
+                MOST_SOCKET_PATH - LONGEST_ENDING
+            )));
+        }
+        let folder = Folder { path };
+        for room in [folder.boxes(), folder.trash()] {
+            make_private(&room).map_err(failed)?;
+        }
+        Ok(folder)
+    }
+
+    /// Taken by whoever runs on this folder, and given back by the kernel when it dies.
+    pub fn lock(&self) -> Result<File, StartError> {
+        let path = self.path.join("hold.lock");
+        let failed = |error| StartError::failed(path.display(), error);
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(fs::TryLockError::WouldBlock) => Err(StartError::Taken(format!(
+                "{}: another boxd hold runs on this folder",
+                self.path.display()
+            ))),
+            Err(fs::TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+
+    /// The socket clients come to. Only for who has the lock: a stale one is replaced.
+    pub fn listen(&self) -> Result<UnixListener, StartError> {
+        let path = self.socket();
+        let listen = || {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            let listener = UnixListener::bind(&path)?;
+            fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+            listener.set_nonblocking(true)?;
+            Ok(listener)
+        };
+        listen().map_err(|error| StartError::failed(path.display(), error))
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.path.join("hold.sock")
+    }
+
+    pub fn log(&self) -> PathBuf {
+        self.path.join("hold.log")
+    }
+
+    pub fn boxes(&self) -> PathBuf {
+        self.path.join("boxes")
+    }
+
+    pub fn trash(&self) -> PathBuf {
+        self.path.join("trash")
+    }
+
+    pub fn of_box(&self, id: &str) -> PathBuf {
+        self.boxes().join(id)
+    }
+
+    /// A new sandbox's own folder: where it listens, and its writable layer, which belongs to
+    /// the sandbox's root. The sandbox may pass through the folder but not look around.
+    pub fn make_box(&self, id: &str, owner: Option<u32>) -> io::Result<UnixListener> {
+        let path = self.of_box(id);
+        DirBuilder::new().mode(0o711).create(&path)?;
+        for (layer, mode) in [("upper", 0o755), ("work", 0o700)] {
+            let layer = path.join(layer);
+            DirBuilder::new().mode(mode).create(&layer)?;
+            chown(&layer, owner, owner)?;
+        }
+        let listener = UnixListener::bind(path.join("box.sock"))?;
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    }
+}
+
+fn make_private(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// Ids become names of folders, so nothing else is let through.
+pub fn is_id(text: &str) -> bool {
+    text.len() == 20 && text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_id;
+
+    #[test]
+    fn ids_are_twenty_small_letters_and_digits() {
+        assert!(is_id("abcdefghij0123456789"));
+        for bad in ["", "abc", "ABCDEFGHIJ0123456789", "../../../../etc/pass", "abcdefghij012345678/"] {
+            assert!(!is_id(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! hold: the host's side. Launches every sandbox of one folder and watches over it.
+//!
+//! One thread and no waiting, so that the child of a clone may simply go on as a sandbox's
+//! first process.
+
+mod adopt;
+mod client;
+mod daemon;
+mod destroy;
+mod failpoint;
+mod folder;
+mod launch;
+mod log;
+mod record;
+mod registry;
+mod requests;
+mod trash;
+mod watch;
+
+use crate::arguments::HoldOptions;
+use folder::Folder;
+use std::fmt::{self, Display};
+use std::io;
+
+/// Another hold has the folder.
+pub const EXIT_TAKEN: i32 = 3;
+
+/// Why hold does not start.
+pub enum StartError {
+    Taken(String),
+    Failed(String),
+}
+
+impl StartError {
+    fn failed(what: impl Display, error: io::Error) -> StartError {
+        StartError::Failed(format!("{what}: {error}"))
+    }
+
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            StartError::Taken(_) => EXIT_TAKEN,
+            StartError::Failed(_) => 1,
+        }
+    }
+}
+
+impl Display for StartError {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            StartError::Taken(message) | StartError::Failed(message) => message.fmt(formatter),
+        }
+    }
+}
+
+/// Returns when hold has nothing left to do, or, as a daemon, when it listens.
+pub fn run(options: &HoldOptions) -> Result<(), StartError> {
+    let folder = Folder::open(&options.directory)?;
+    if options.foreground {
+        let mut hold = watch::Hold::start(folder, options)?;
+        return hold.run();
+    }
+    daemon::detach(|ready| {
+        let mut hold = watch::Hold::start(folder, options)?;
+        daemon::leave_terminal(&hold.log_path())?;
+        ready.tell();
+        hold.run()
+    })
+}

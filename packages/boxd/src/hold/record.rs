@@ -1,0 +1,111 @@
+//! box.json: what a hold that comes later must know about a sandbox.
+
+use crate::wire::failure::Failure;
+use crate::wire::fields::{Dictionary, Fields};
+use serde_json::{Value, json};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+const NAME: &str = "box.json";
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Record {
+    pub id: String,
+    pub installation: String,
+    pub pid: i32,
+    /// With the boot, what makes a pid unique for ever.
+    pub start_time: u64,
+    pub boot_id: String,
+    pub created_at_ms: u64,
+    pub expires_at_ms: Option<u64>,
+    pub labels: Dictionary,
+    pub uid_base: Option<u32>,
+}
+
+impl Record {
+    /// Appears whole or not at all. Not synced: after a crash of the machine no sandbox lives.
+    pub fn write(&self, box_directory: &Path) -> io::Result<()> {
+        let draft = box_directory.join("box.json.new");
+        let mut file =
+            OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
+        file.write_all(self.to_json().to_string().as_bytes())?;
+        fs::rename(draft, box_directory.join(NAME))
+    }
+
+    pub fn read(box_directory: &Path) -> io::Result<Record> {
+        let object = serde_json::from_slice(&fs::read(box_directory.join(NAME))?)?;
+        Record::parse(Fields::of(object))
+            .map_err(|failure| io::Error::new(io::ErrorKind::InvalidData, failure.message))
+    }
+
+    fn parse(mut fields: Fields) -> Result<Record, Failure> {
+        Ok(Record {
+            id: fields.text("id")?,
+            installation: fields.text("installation")?,
+            pid: fields.small("pid")?,
+            start_time: fields.number("startTime")?,
+            boot_id: fields.text("bootId")?,
+            created_at_ms: fields.number("createdAtMs")?,
+            expires_at_ms: fields.number_if_any("expiresAtMs")?,
+            labels: fields.dictionary("labels")?,
+            uid_base: fields.small_if_any("uidBase")?,
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        let mut record = self.summary();
+        record["startTime"] = json!(self.start_time);
+        record["bootId"] = json!(self.boot_id);
+        if let Some(base) = self.uid_base {
+            record["uidBase"] = json!(base);
+        }
+        record
+    }
+
+    /// What the wire tells about a sandbox.
+    pub fn summary(&self) -> Value {
+        let mut summary = json!({
+            "id": self.id,
+            "installation": self.installation,
+            "pid": self.pid,
+            "createdAtMs": self.created_at_ms,
+            "labels": self.labels,
+        });
+        if let Some(expiry) = self.expires_at_ms {
+            summary["expiresAtMs"] = json!(expiry);
+        }
+        summary
+    }
+}
+
+pub fn boot_id() -> io::Result<String> {
+    Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_string())
+}
+
+/// When a process started, in clock ticks since the boot.
+pub fn start_time(pid: i32) -> io::Result<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    start_time_in(&stat).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+}
+
+/// The name in parentheses is the process's own choice, so counting starts behind it.
+fn start_time_in(stat: &str) -> Option<u64> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_cannot_lie_about_its_start_with_its_name() {
+        let tail = "S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20 21";
+        assert_eq!(start_time_in(&format!("7 (sh) {tail}")), Some(4242));
+        assert_eq!(start_time_in(&format!("7 (a) S 1 (b) {tail}")), Some(4242));
+        assert_eq!(start_time_in("7 sh S 1"), None);
+        assert!(start_time(std::process::id() as i32).unwrap() > 0);
+    }
+}

@@ -1,0 +1,77 @@
+//! The sandboxes that live.
+
+use super::client::Client;
+use super::record::Record;
+use crate::wire::failure::Failure;
+use std::collections::{BTreeMap, HashSet};
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+pub struct Sandbox {
+    pub record: Record,
+    pub pidfd: OwnedFd,
+    pub starting: Option<Starting>,
+    pub ending: Option<Ending>,
+}
+
+/// A sandbox that has not said yet whether it works.
+pub struct Starting {
+    pub from_child: OwnedFd,
+    /// Who asked for it; it gets the connection back if the sandbox fails.
+    pub client: Client,
+    pub stream: u32,
+    pub failure: Option<Failure>,
+}
+
+/// A sandbox that has been told to end.
+pub struct Ending {
+    pub kill_at: Option<Instant>,
+    /// Who waits for that: (client, stream).
+    pub waiting: Vec<(u32, u32)>,
+}
+
+#[derive(Default)]
+pub struct Registry {
+    sandboxes: BTreeMap<u32, Sandbox>,
+    last_number: u32,
+}
+
+impl Registry {
+    /// The number by which the event loop knows it.
+    pub fn insert(&mut self, sandbox: Sandbox) -> u32 {
+        self.last_number = self.last_number.wrapping_add(1);
+        self.sandboxes.insert(self.last_number, sandbox);
+        self.last_number
+    }
+
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut Sandbox> {
+        self.sandboxes.get_mut(&number)
+    }
+
+    pub fn remove(&mut self, number: u32) -> Option<Sandbox> {
+        self.sandboxes.remove(&number)
+    }
+
+    pub fn by_id(&mut self, id: &str) -> Option<(u32, &mut Sandbox)> {
+        self.sandboxes
+            .iter_mut()
+            .find(|(_, sandbox)| sandbox.record.id == id)
+            .map(|(number, sandbox)| (*number, sandbox))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Sandbox)> {
+        self.sandboxes.iter().map(|(number, sandbox)| (*number, sandbox))
+    }
+
+    pub fn len(&self) -> usize {
+        self.sandboxes.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.sandboxes.is_empty()
+    }
+
+    pub fn uid_bases(&self) -> HashSet<u32> {
+        self.sandboxes.values().filter_map(|sandbox| sandbox.record.uid_base).collect()
+    }
+}

@@ -1,0 +1,136 @@
+//! What clients ask of hold.
+
+use super::client::Client;
+use super::watch::Hold;
+use crate::sys::{credentials, time};
+use crate::wire::failure::{Code, Failure};
+use crate::wire::frame::{Body, Frame, Kind, Malformed, Object};
+use crate::wire::request::{Create, HoldRequest};
+use crate::wire::{PROTOCOL, VERSION};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// What becomes of a client after a frame.
+enum Next {
+    /// It may ask the next thing.
+    Ready,
+    Launch(Box<Create>, u32),
+}
+
+impl Hold {
+    /// Answers whatever has arrived whole. The client is gone afterwards if it became a
+    /// sandbox's or does not speak the protocol.
+    pub fn answer_requests(&mut self, number: u32) {
+        let Some(mut client) = self.clients.remove(&number) else {
+            return;
+        };
+        loop {
+            if client.outbound.flush(&client.socket).is_err() {
+                return;
+            }
+            // Answers go out in order, and before the connection changes hands.
+            if client.is_busy || !client.outbound.is_empty() {
+                break;
+            }
+            let asked = match client.inbound.next() {
+                Ok(Some(frame)) => understand(frame),
+                Ok(None) => break,
+                Err(malformed) => Err(malformed),
+            };
+            let next = match asked {
+                Ok(Some(Asked::Open(stream, object))) => {
+                    self.begin(number, &mut client, stream, object)
+                }
+                Ok(Some(Asked::Echo(echo))) => {
+                    client.outbound.pong(echo);
+                    Next::Ready
+                }
+                Ok(None) => Next::Ready,
+                Err(_) => return,
+            };
+            if let Next::Launch(create, stream) = next {
+                self.epoll.remove(&client.socket);
+                match self.launch(*create, client, stream) {
+                    Ok(()) => return,
+                    Err((returned, failure)) => {
+                        self.give_back(returned, stream, &failure);
+                        return;
+                    }
+                }
+            }
+        }
+        self.keep_client(number, client);
+    }
+
+    fn begin(&mut self, number: u32, client: &mut Client, stream: u32, object: Object) -> Next {
+        let request = match HoldRequest::parse(object) {
+            Ok(request) => request,
+            Err(failure) => {
+                client.outbound.fail(stream, &failure);
+                return Next::Ready;
+            }
+        };
+        let out = &mut client.outbound;
+        match request {
+            HoldRequest::Ping => out.end(
+                stream,
+                &json!({
+                    "protocol": PROTOCOL,
+                    "boxd": VERSION,
+                    "pid": std::process::id(),
+                    "uid": credentials::effective_uid(),
+                    "boxes": self.registry.len(),
+                }),
+            ),
+            HoldRequest::Create(create) => return Next::Launch(create, stream),
+            HoldRequest::List => {
+                let boxes: Vec<Value> =
+                    self.registry.iter().map(|(_, sandbox)| sandbox.record.summary()).collect();
+                out.end(stream, &json!({ "boxes": boxes }));
+            }
+            HoldRequest::Extend { id, ttl_ms } => match self.extend(&id, ttl_ms) {
+                Ok(expiry) => out.end(stream, &json!({ "expiresAtMs": expiry })),
+                Err(failure) => out.fail(stream, &failure),
+            },
+            HoldRequest::Destroy { id, grace_ms } => {
+                let grace = Duration::from_millis(grace_ms);
+                if self.destroy(&id, grace, (number, stream)) {
+                    client.is_busy = true;
+                } else {
+                    out.end(stream, &json!({"existed": false}));
+                }
+            }
+        }
+        Next::Ready
+    }
+
+    fn extend(&mut self, id: &str, ttl_ms: u64) -> Result<u64, Failure> {
+        let directory = self.folder.of_box(id);
+        let Some((_, sandbox)) = self.registry.by_id(id) else {
+            return Err(Failure::new(Code::NotFound, format!("no sandbox {id}")));
+        };
+        let expiry = time::now_ms().saturating_add(ttl_ms);
+        let mut record = sandbox.record.clone();
+        record.expires_at_ms = Some(expiry);
+        record.write(&directory).map_err(|error| Failure::about_path("box.json", &error))?;
+        sandbox.record = record;
+        Ok(expiry)
+    }
+}
+
+enum Asked {
+    Open(u32, Object),
+    Echo([u8; 8]),
+}
+
+/// None for frames that need no answer: they belong to streams that are over.
+fn understand(frame: Frame) -> Result<Option<Asked>, Malformed> {
+    match (frame.kind, frame.body) {
+        (Kind::Open, Body::Json(object)) => Ok(Some(Asked::Open(frame.stream, object))),
+        (Kind::Ping, Body::Echo(echo)) => Ok(Some(Asked::Echo(echo))),
+        (Kind::Hello | Kind::Reply | Kind::End | Kind::Fail, _) => {
+            Err(Malformed("a client does not send this kind"))
+        }
+        _ => Ok(None),
+    }
+}

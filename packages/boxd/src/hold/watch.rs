@@ -1,0 +1,235 @@
+//! hold's one loop: everything it waits for, and what it does then.
+
+use super::client::Client;
+use super::folder::Folder;
+use super::registry::Registry;
+use super::trash::Trash;
+use super::{StartError, adopt, log, record};
+use crate::arguments::HoldOptions;
+use crate::sys::epoll::{self, Epoll, Event};
+use crate::sys::process;
+use crate::sys::signal::{self, Signals};
+use crate::wire::failure::Failure;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What an event is about.
+pub enum Source {
+    Listener,
+    Signals,
+    Remover,
+    Client(u32),
+    /// The first process of a sandbox.
+    Sandbox(u32),
+    /// What a starting sandbox has to say.
+    Report(u32),
+}
+
+impl Source {
+    pub fn token(&self) -> u64 {
+        let (tag, number) = match *self {
+            Source::Listener => (0, 0),
+            Source::Signals => (1, 0),
+            Source::Remover => (2, 0),
+            Source::Client(number) => (3, number),
+            Source::Sandbox(number) => (4, number),
+            Source::Report(number) => (5, number),
+        };
+        tag << 32 | u64::from(number)
+    }
+
+    fn of(token: u64) -> Source {
+        let number = token as u32;
+        match token >> 32 {
+            0 => Source::Listener,
+            1 => Source::Signals,
+            2 => Source::Remover,
+            3 => Source::Client(number),
+            4 => Source::Sandbox(number),
+            _ => Source::Report(number),
+        }
+    }
+}
+
+pub struct Hold {
+    pub folder: Folder,
+    pub boot_id: String,
+    pub epoll: Epoll,
+    pub clients: BTreeMap<u32, Client>,
+    pub registry: Registry,
+    pub trash: Trash,
+    last_client: u32,
+    listener: UnixListener,
+    signals: Signals,
+    idle_exit: Option<Duration>,
+    idle_since: Option<Instant>,
+    is_told_to_leave: bool,
+    _lock: File,
+}
+
+impl Hold {
+    pub fn start(folder: Folder, options: &HoldOptions) -> Result<Hold, StartError> {
+        let lock = folder.lock()?;
+        process::set_umask(0o022);
+        // Before the first sandbox, which inherits it.
+        signal::reset_for_server();
+        let failed = |error| StartError::failed("cannot start", error);
+        let boot_id = record::boot_id().map_err(failed)?;
+        let mut trash = Trash::default();
+        let living = adopt::survivors(&folder, &boot_id, &mut trash).map_err(failed)?;
+        let listener = folder.listen()?;
+        let signals = Signals::of(&[libc::SIGTERM, libc::SIGINT]).map_err(failed)?;
+        let epoll = Epoll::new().map_err(failed)?;
+        epoll.add(&listener, epoll::READABLE, Source::Listener.token()).map_err(failed)?;
+        epoll.add(&signals, epoll::READABLE, Source::Signals.token()).map_err(failed)?;
+        let mut hold = Hold {
+            folder,
+            boot_id,
+            epoll,
+            clients: BTreeMap::new(),
+            registry: Registry::default(),
+            trash,
+            last_client: 0,
+            listener,
+            signals,
+            idle_exit: options.idle_exit,
+            idle_since: None,
+            is_told_to_leave: false,
+            _lock: lock,
+        };
+        for sandbox in living {
+            hold.adopt(sandbox);
+        }
+        Ok(hold)
+    }
+
+    pub fn log_path(&self) -> PathBuf {
+        self.folder.log()
+    }
+
+    pub fn run(&mut self) -> Result<(), StartError> {
+        let mut events = Vec::new();
+        log::note(format_args!("holding {}", self.folder.path.display()));
+        while !self.should_leave() {
+            let patience = self.patience();
+            self.epoll
+                .wait(patience, &mut events)
+                .map_err(|error| StartError::failed("cannot wait", error))?;
+            for event in &events {
+                self.handle(event);
+            }
+            self.end_what_is_due();
+            self.tidy();
+        }
+        log::note("leaving");
+        let _ = fs::remove_file(self.folder.socket());
+        Ok(())
+    }
+
+    fn handle(&mut self, event: &Event) {
+        match Source::of(event.token) {
+            Source::Listener => self.welcome(),
+            Source::Signals => self.is_told_to_leave |= self.signals.next().is_some(),
+            Source::Remover => self.trash.remover_is_done(),
+            Source::Client(number) => self.hear_client(number, event.readable),
+            Source::Sandbox(number) => self.bury(number),
+            Source::Report(number) => self.hear_report(number),
+        }
+    }
+
+    fn welcome(&mut self) {
+        while let Ok((socket, _)) = self.listener.accept() {
+            if let Ok(client) = Client::new(socket) {
+                self.watch_client(client);
+            }
+        }
+    }
+
+    fn watch_client(&mut self, client: Client) -> u32 {
+        self.last_client = self.last_client.wrapping_add(1);
+        let number = self.last_client;
+        let token = Source::Client(number).token();
+        if self.epoll.add(&client.socket, epoll::READABLE, token).is_ok() {
+            self.clients.insert(number, client);
+        }
+        number
+    }
+
+    fn hear_client(&mut self, number: u32, readable: bool) {
+        if let (Some(client), true) = (self.clients.get_mut(&number), readable) {
+            match client.inbound.fill(&client.socket) {
+                Ok(1..) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                _ => {
+                    self.clients.remove(&number);
+                }
+            }
+        }
+        self.answer_requests(number);
+    }
+
+    /// Puts a client back, listening to it only when it can be answered.
+    pub fn keep_client(&mut self, number: u32, client: Client) {
+        let wanted = match (client.outbound.is_empty(), client.is_busy) {
+            (false, _) => epoll::WRITABLE,
+            (true, true) => 0,
+            (true, false) => epoll::READABLE,
+        };
+        if self.epoll.modify(&client.socket, wanted, Source::Client(number).token()).is_ok() {
+            self.clients.insert(number, client);
+        }
+    }
+
+    /// A client whose sandbox did not come to life goes on as before.
+    pub fn give_back(&mut self, mut client: Client, stream: u32, failure: &Failure) {
+        client.outbound.fail(stream, failure);
+        client.is_busy = false;
+        let number = self.watch_client(client);
+        self.answer_requests(number);
+    }
+
+    pub fn answer(&mut self, number: u32, answer: impl FnOnce(&mut Client)) {
+        if let Some(client) = self.clients.get_mut(&number) {
+            answer(client);
+            self.answer_requests(number);
+        }
+    }
+
+    pub fn forget(&self, watched: impl AsFd) {
+        self.epoll.remove(watched);
+    }
+
+    fn tidy(&mut self) {
+        match self.trash.start_when_due(&self.folder) {
+            Ok(Some(remover)) => {
+                let _ = self.epoll.add(remover, epoll::READABLE, Source::Remover.token());
+            }
+            Ok(None) => {}
+            Err(error) => log::note(format_args!("cannot start a remover: {error}")),
+        }
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        let idle_end = self.idle_since.zip(self.idle_exit).map(|(since, limit)| since + limit);
+        [self.next_ending(), self.trash.due(), idle_end]
+            .into_iter()
+            .flatten()
+            .min()
+            .map(|due| due.saturating_duration_since(Instant::now()))
+    }
+
+    /// Sandboxes go on without us when a signal asks us to leave.
+    fn should_leave(&mut self) -> bool {
+        if !self.registry.is_empty() || !self.clients.is_empty() {
+            self.idle_since = None;
+            return self.is_told_to_leave;
+        }
+        let since = *self.idle_since.get_or_insert_with(Instant::now);
+        self.is_told_to_leave || self.idle_exit.is_some_and(|limit| since.elapsed() >= limit)
+    }
+}

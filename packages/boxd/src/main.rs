@@ -1,0 +1,35 @@
+//! boxd, the native daemon of sand-boxer.
+
+mod arguments;
+mod hold;
+mod serve;
+mod setup;
+mod sys;
+mod tree;
+mod wire;
+
+use arguments::Command;
+
+const EXIT_USAGE: i32 = 2;
+
+fn main() {
+    let outcome = match arguments::parse(std::env::args_os().skip(1)) {
+        Ok(Command::Hold(options)) => {
+            hold::run(&options).map_err(|error| (error.exit_code(), error.to_string()))
+        }
+        Ok(Command::Serve(options)) => serve::run(&options).map_err(|message| (1, message)),
+        Ok(Command::Version) => {
+            println!("boxd {} protocol {}", wire::VERSION, wire::PROTOCOL);
+            Ok(())
+        }
+        Ok(Command::Help) => {
+            print!("{}", arguments::HELP);
+            Ok(())
+        }
+        Err(message) => Err((EXIT_USAGE, message)),
+    };
+    if let Err((code, message)) = outcome {
+        eprintln!("boxd: {message}");
+        std::process::exit(code);
+    }
+}

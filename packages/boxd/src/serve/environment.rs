@@ -1,0 +1,90 @@
+//! The environment of programs.
+
+use super::users::User;
+use crate::wire::failure::Failure;
+use crate::wire::fields::Dictionary;
+use std::ffi::CString;
+
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The defaults, then the sandbox's, then the request's.
+pub fn compose(
+    user: &User,
+    sandbox: &Dictionary,
+    request: &Dictionary,
+    has_terminal: bool,
+) -> Dictionary {
+    let mut environment: Dictionary = [
+        ("HOME", user.home.as_str()),
+        ("LANG", "C.UTF-8"),
+        ("LOGNAME", &user.name),
+        ("PATH", PATH),
+        ("USER", &user.name),
+    ]
+    .into_iter()
+    .map(|(key, value)| (key.to_string(), value.to_string()))
+    .collect();
+    if !user.shell.is_empty() {
+        environment.insert("SHELL".to_string(), user.shell.clone());
+    }
+    if has_terminal {
+        environment.insert("TERM".to_string(), "xterm-256color".to_string());
+    }
+    for (key, value) in sandbox.iter().chain(request) {
+        environment.insert(key.clone(), value.clone());
+    }
+    environment
+}
+
+pub fn check(environment: &Dictionary) -> Result<(), Failure> {
+    for (key, value) in environment {
+        if key.is_empty() || key.contains(['=', '\0']) || value.contains('\0') {
+            return Err(Failure::invalid(format!("not an environment variable: {key:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// As the kernel wants it. What `check` has let through has no NUL.
+pub fn as_c_strings(environment: &Dictionary) -> Vec<CString> {
+    environment
+        .iter()
+        .filter_map(|(key, value)| CString::new(format!("{key}={value}")).ok())
+        .collect()
+}
+
+/// Where `program` may be, as a shell would look for it.
+pub fn candidates(program: &str, environment: &Dictionary) -> Vec<CString> {
+    if program.contains('/') {
+        return CString::new(program).into_iter().collect();
+    }
+    let path = environment.get("PATH").map_or("", String::as_str);
+    path.split(':')
+        .map(|directory| if directory.is_empty() { "." } else { directory })
+        .filter_map(|directory| CString::new(format!("{directory}/{program}")).ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_looked_for_as_a_shell_does() {
+        let environment = Dictionary::from([("PATH".to_string(), "/a::b".to_string())]);
+        let found = candidates("x", &environment);
+        assert_eq!(found, [c"/a/x".to_owned(), c"./x".to_owned(), c"b/x".to_owned()]);
+        assert_eq!(candidates("./x", &environment), [c"./x".to_owned()]);
+    }
+
+    #[test]
+    fn variables_cannot_smuggle_others() {
+        let with = |key: &str, value: &str| {
+            check(&Dictionary::from([(key.to_string(), value.to_string())]))
+        };
+        assert!(with("A", "b=c").is_ok());
+        for (key, value) in [("", "x"), ("A=B", "x"), ("A\0B", "x"), ("A", "x\0y")] {
+            assert!(with(key, value).is_err());
+        }
+    }
+}

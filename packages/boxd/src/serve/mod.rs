@@ -1,0 +1,33 @@
+//! serve: the first process of a sandbox. Runs programs, serves files, dials ports.
+
+mod acting;
+mod confine;
+mod connection;
+mod dial;
+pub mod environment;
+mod exec;
+mod files;
+mod frames;
+mod input;
+mod operations;
+mod output;
+mod process;
+mod pump;
+mod reap;
+mod start;
+mod stream;
+mod table;
+mod users;
+mod watch;
+
+use crate::arguments::ServeOptions;
+pub use watch::Server;
+
+/// For a place that somebody else has isolated. Returns only when it cannot start.
+pub fn run(options: &ServeOptions) -> Result<(), String> {
+    let server = match &options.socket {
+        Some(path) => Server::at_socket(&options.id, path),
+        None => Server::on_standard_streams(&options.id),
+    };
+    server.map_err(|failure| failure.message)?.run()
+}

@@ -1,0 +1,135 @@
+//! What an OPEN frame starts.
+
+use super::Server;
+use super::dial::Dial;
+use super::files::{self, change, copy::Copying, list::Listing, read::Reading, remove::Removing};
+use super::files::write::Writing;
+use super::process::Process;
+use super::stream::{Stream, Work};
+use super::users;
+use crate::sys::{process, signal, tty};
+use crate::wire::failure::Failure;
+use crate::wire::frame::Kind;
+use crate::wire::request::{ServeRequest, Size};
+use serde_json::{Value, json};
+
+/// How an operation goes on.
+pub enum Begun {
+    Done(Value),
+    /// It sends this REPLY, and then data.
+    Streaming(Value, Work),
+    /// It goes on by itself: it replies later, or never and only ends.
+    Working(Work),
+}
+
+impl Server {
+    pub fn begin(&mut self, number: u32, request: ServeRequest) {
+        let begun = self.try_begin(number, request);
+        let Some(connection) = &mut self.connection else {
+            return;
+        };
+        let work = match begun {
+            Ok(Begun::Done(result)) => return connection.outbound.end(number, &result),
+            Err(failure) => return connection.outbound.fail(number, &failure),
+            Ok(Begun::Streaming(reply, work)) => {
+                connection.outbound.json(Kind::Reply, number, &reply);
+                work
+            }
+            Ok(Begun::Working(work)) => work,
+        };
+        self.streams.insert(number, Stream::new(work));
+        self.update_dial_interest(number);
+    }
+
+    fn try_begin(&mut self, number: u32, request: ServeRequest) -> Result<Begun, Failure> {
+        let user = |asked: Option<String>| users::find(asked.as_deref(), self.identity);
+        let identity = self.identity;
+        match request {
+            ServeRequest::Exec(exec) => {
+                let process = self.exec(exec)?;
+                self.attach(number, process, [0, 0]);
+                self.following(process, None)
+            }
+            ServeRequest::Attach { process, offsets: asked } => {
+                let (process, _) = self.processes.named(&process)?;
+                let offsets = self.attach(number, process, asked);
+                self.following(process, offsets)
+            }
+            ServeRequest::Processes => {
+                let all: Vec<Value> =
+                    self.processes.iter().map(|(number, process)| process.summary(number)).collect();
+                Ok(Begun::Done(json!({ "processes": all })))
+            }
+            ServeRequest::Signal { process, signal } => self.signal(&process, &signal),
+            ServeRequest::Resize { process, size } => self.resize(&process, size),
+            ServeRequest::Read { path, offset, length, user: asked } => {
+                Reading::begin(&path, offset, length, &user(asked)?, identity)
+            }
+            ServeRequest::Write(request) => {
+                let user = user(request.user.clone())?;
+                Writing::begin(&request, user, identity)
+            }
+            ServeRequest::Stat { path, follow, user: asked } => {
+                files::entry::stat(&path, follow, &user(asked)?, identity)
+                    .map(|entry| Begun::Done(json!({ "entry": entry.to_json() })))
+            }
+            ServeRequest::List { path, depth, user: asked } => {
+                Listing::begin(&path, depth, user(asked)?, identity)
+            }
+            ServeRequest::Mkdir { path, parents, mode, user: asked } => {
+                change::make_directory(&path, parents, mode, &user(asked)?, identity)
+                    .map(|created| Begun::Done(json!({ "created": created })))
+            }
+            ServeRequest::Move { from, to, user: asked } => {
+                Copying::begin_move(&from, &to, user(asked)?, identity)
+            }
+            ServeRequest::Remove { path, recursive, user: asked } => {
+                Removing::begin(&path, recursive, user(asked)?, identity)
+            }
+            ServeRequest::Dial { port } => {
+                Dial::begin(port).map(|dial| Begun::Working(Work::Dial(dial)))
+            }
+        }
+    }
+
+    /// Lets a stream follow a process from the offsets it asks for, or from where what is left
+    /// begins. Returns where that is.
+    fn attach(&mut self, number: u32, process: u32, asked: [u64; 2]) -> Option<[u64; 2]> {
+        let running = self.processes.get_mut(process)?;
+        let mut offsets = asked;
+        for (offset, output) in offsets.iter_mut().zip(&running.outputs) {
+            *offset = (*offset).clamp(output.ring.oldest(), output.ring.total());
+        }
+        running.readers.insert(number, offsets);
+        Some(offsets)
+    }
+
+    fn following(&self, process: u32, offsets: Option<[u64; 2]>) -> Result<Begun, Failure> {
+        let pid = self.processes.get(process).map(|running| running.pid);
+        let mut reply = json!({"process": Process::name(process), "pid": pid});
+        if let Some([stdout, stderr]) = offsets {
+            reply["stdout"] = json!(stdout);
+            reply["stderr"] = json!(stderr);
+        }
+        Ok(Begun::Streaming(reply, Work::Attached { process }))
+    }
+
+    fn signal(&mut self, name: &str, signal_name: &str) -> Result<Begun, Failure> {
+        let signal = signal::number(signal_name)
+            .ok_or_else(|| Failure::invalid(format!("no signal {signal_name:?}")))?;
+        let (_, running) = self.processes.running(name)?;
+        process::signal_group(running.pid, signal)
+            .map_err(|error| Failure::about_path(name, &error))?;
+        Ok(Begun::Done(json!({})))
+    }
+
+    fn resize(&mut self, name: &str, size: Size) -> Result<Begun, Failure> {
+        let (_, running) = self.processes.running(name)?;
+        match &running.outputs[0].source {
+            Some(terminal) if running.has_terminal => tty::resize(terminal, size.cols, size.rows)
+                .map_err(|error| Failure::internal("resize", error))?,
+            _ => return Err(Failure::invalid(format!("process {name:?} has no terminal"))),
+        }
+        Ok(Begun::Done(json!({})))
+    }
+}

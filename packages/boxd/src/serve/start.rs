@@ -1,0 +1,99 @@
+//! The three ways in which a server comes to be.
+
+use super::Server;
+use super::confine;
+use super::connection::Connection;
+use crate::sys::epoll::Epoll;
+use crate::sys::path::{self, HERE, NO_MAGIC};
+use crate::sys::signal::{self, Signals};
+use crate::sys::spawn::Spawner;
+use crate::sys::{descriptor, process};
+use crate::wire::failure::Failure;
+use crate::wire::fields::Dictionary;
+use crate::wire::request::Create;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+
+impl Server {
+    /// As the first process of a sandbox that hold has made: the connection that asked for it
+    /// is the first client, `arrived` what it has sent already.
+    pub fn in_box(
+        create: &Create,
+        client: UnixStream,
+        arrived: &[u8],
+        listener: UnixListener,
+    ) -> Result<Server, Failure> {
+        let failed = |error| Failure::unavailable("first process", &error);
+        let environment = create.env.clone();
+        let mut server = start(&create.id, environment, Some(listener)).map_err(failed)?;
+        descriptor::replace_standard_streams(&server.nowhere).map_err(failed)?;
+        let reader = OwnedFd::from(client);
+        let writer = reader.try_clone().map_err(failed)?;
+        server.meet(Connection::new(reader, writer, arrived));
+        Ok(server)
+    }
+
+    pub fn at_socket(id: &str, path: &Path) -> Result<Server, Failure> {
+        signal::reset_for_server();
+        let listen = || {
+            // A socket that is there is what an earlier run of the same place left.
+            if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+                fs::remove_file(path)?;
+            }
+            let listener = UnixListener::bind(path)?;
+            listener.set_nonblocking(true)?;
+            start(id, Dictionary::new(), Some(listener))
+        };
+        listen().map_err(|error| Failure::about_path(path.display(), &error))
+    }
+
+    /// Over standard input and output. Ends with them.
+    pub fn on_standard_streams(id: &str) -> Result<Server, Failure> {
+        let failed = |error| Failure::unavailable("standard streams", &error);
+        signal::reset_for_server();
+        let mut server = start(id, Dictionary::new(), None).map_err(failed)?;
+        let (stdin, stdout) = (io::stdin(), io::stdout());
+        let reader = stdin.as_fd().try_clone_to_owned().map_err(failed)?;
+        let writer = stdout.as_fd().try_clone_to_owned().map_err(failed)?;
+        descriptor::set_nonblocking(&reader).map_err(failed)?;
+        descriptor::set_nonblocking(&writer).map_err(failed)?;
+        // Programs must not meet the connection as their own standard streams.
+        descriptor::replace_standard_streams(&server.nowhere).map_err(failed)?;
+        server.meet(Connection::new(reader, writer, &[]));
+        Ok(server)
+    }
+}
+
+fn start(
+    id: &str,
+    environment: Dictionary,
+    listener: Option<UnixListener>,
+) -> io::Result<Server> {
+    if std::process::id() != 1 {
+        process::adopt_orphans()?;
+    }
+    let identity = confine::confine()?;
+    let server = Server {
+        id: id.to_string(),
+        environment,
+        identity,
+        nowhere: path::open(HERE, "/dev/null", libc::O_RDWR, 0, NO_MAGIC)?,
+        epoll: Epoll::new()?,
+        signals: Signals::of(&[libc::SIGCHLD, libc::SIGTERM])?,
+        listener,
+        connection: None,
+        streams: Default::default(),
+        processes: Default::default(),
+        spawner: Spawner::new(),
+        leftovers: Default::default(),
+        last_leftover: 0,
+        scratch: Vec::new(),
+        is_ending: false,
+    };
+    server.watch_sources()?;
+    Ok(server)
+}

@@ -1,0 +1,70 @@
+//! One operation under way.
+
+use super::dial::Dial;
+use super::files::copy::Copying;
+use super::files::list::Listing;
+use super::files::read::Reading;
+use super::files::remove::Removing;
+use super::files::write::Writing;
+use crate::wire::FIRST_CREDIT;
+
+/// Credit is returned in lumps, not byte by byte.
+const LUMP: u32 = 64 * 1024;
+
+pub struct Stream {
+    /// How many bytes we may still send.
+    pub credit: u64,
+    /// How many bytes the client may still send.
+    pub allowance: u64,
+    owed: u32,
+    pub work: Work,
+}
+
+pub enum Work {
+    /// Follows the output of a process and feeds its input.
+    Attached { process: u32 },
+    Read(Reading),
+    Write(Writing),
+    List(Listing),
+    Remove(Removing),
+    Move(Copying),
+    Dial(Dial),
+}
+
+impl Stream {
+    pub fn new(work: Work) -> Stream {
+        Stream { credit: FIRST_CREDIT, allowance: FIRST_CREDIT, owed: 0, work }
+    }
+
+    /// False when the client sends more than it may.
+    pub fn spend_allowance(&mut self, length: usize) -> bool {
+        match self.allowance.checked_sub(length as u64) {
+            Some(rest) => {
+                self.allowance = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Bytes of the client's are out of the way. Returns the credit to give it now.
+    pub fn digested(&mut self, length: usize) -> Option<u32> {
+        self.owed = self.owed.saturating_add(length as u32);
+        if self.owed < LUMP {
+            return None;
+        }
+        let credit = std::mem::take(&mut self.owed);
+        self.allowance += u64::from(credit);
+        Some(credit)
+    }
+}
+
+/// What advancing a stream has come to.
+#[derive(PartialEq, Eq, Clone, Copy, Debug)]
+pub enum Progress {
+    /// It has more to do at once.
+    More,
+    /// It waits: for credit, for a process, for the client.
+    Waiting,
+    Over,
+}

@@ -1,0 +1,121 @@
+//! Which ids outside a sandbox stand for the ids inside it. The one place that chooses.
+
+use crate::sys::{credentials, process};
+use std::fs;
+use std::io;
+
+/// Every id of a sandbox with a range is below this.
+pub const RANGE: u32 = 65_536;
+/// Far above what distributions hand out, so that no range meets a real user.
+const FIRST_BASE: u32 = 0x1000_0000;
+const LAST_BASE: u32 = 0xF000_0000;
+/// The `user` of every sandbox, and the only one where there is no range.
+const USER: u32 = 1000;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IdMap {
+    /// hold is root: a range of its own for each sandbox.
+    Range { base: u32 },
+    /// hold is an ordinary user: its one id is the sandbox's `user`.
+    Single { uid: u32, gid: u32 },
+}
+
+impl IdMap {
+    /// The map for a new sandbox, given the bases of those that live.
+    pub fn choose(in_use: impl Fn(u32) -> bool) -> io::Result<IdMap> {
+        let uid = credentials::effective_uid();
+        if uid != 0 {
+            return Ok(IdMap::Single { uid, gid: credentials::effective_gid() });
+        }
+        lowest_free_base(in_use)
+            .map(|base| IdMap::Range { base })
+            .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOSPC))
+    }
+
+    pub fn base(self) -> Option<u32> {
+        match self {
+            IdMap::Range { base } => Some(base),
+            IdMap::Single { .. } => None,
+        }
+    }
+
+    /// hold's part: the map of the process it has just made.
+    pub fn write(self, pid: i32) -> io::Result<()> {
+        match self {
+            IdMap::Range { base } => {
+                let line = format!("0 {base} {RANGE}");
+                fs::write(format!("/proc/{pid}/uid_map"), &line)?;
+                fs::write(format!("/proc/{pid}/gid_map"), &line)
+            }
+            IdMap::Single { uid, gid } => {
+                // The kernel lets nobody without privilege keep the power to drop groups.
+                fs::write(format!("/proc/{pid}/setgroups"), "deny")?;
+                fs::write(format!("/proc/{pid}/uid_map"), format!("0 {uid} 1"))?;
+                fs::write(format!("/proc/{pid}/gid_map"), format!("0 {gid} 1"))
+            }
+        }
+    }
+
+    /// Runs `work` with the effective uid that the new user namespace shall be charged to:
+    /// limits such as inotify instances count per creator, and sandboxes must not share them.
+    pub fn charged_to<T>(self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let Some(base) = self.base() else {
+            return work();
+        };
+        credentials::set_effective_uid(base)?;
+        let outcome = work();
+        credentials::set_effective_uid(0)?;
+        outcome
+    }
+
+    /// The sandbox's part, first: its root, which is nobody outside.
+    pub fn become_root(self) -> io::Result<()> {
+        if let IdMap::Range { .. } = self {
+            credentials::set_groups(&[])?;
+        }
+        credentials::set_gid(0)?;
+        credentials::set_uid(0)
+    }
+
+    /// The sandbox's part, last. The single id had to be 0 so far, because devpts insists on a
+    /// mapped root; an inner user namespace turns it into the `user` it stands for. That one
+    /// owns none of the other namespaces, so no capability in it reaches them.
+    pub fn settle(self) -> io::Result<()> {
+        if let IdMap::Single { .. } = self {
+            process::new_user_namespace()?;
+            fs::write("/proc/self/uid_map", format!("{USER} 0 1"))?;
+            fs::write("/proc/self/gid_map", format!("{USER} 0 1"))?;
+        }
+        Ok(())
+    }
+}
+
+fn lowest_free_base(in_use: impl Fn(u32) -> bool) -> Option<u32> {
+    (FIRST_BASE..=LAST_BASE).step_by(RANGE as usize).find(|&base| !in_use(base))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_free_range_is_taken() {
+        let taken = [FIRST_BASE, FIRST_BASE + RANGE, FIRST_BASE + 3 * RANGE];
+        assert_eq!(lowest_free_base(|_| false), Some(FIRST_BASE));
+        assert_eq!(lowest_free_base(|base| taken.contains(&base)), Some(FIRST_BASE + 2 * RANGE));
+        assert_eq!(lowest_free_base(|_| true), None);
+    }
+
+    #[test]
+    fn ranges_never_overlap_and_never_reach_real_users() {
+        let mut taken = Vec::new();
+        for _ in 0..500 {
+            let base = lowest_free_base(|base| taken.contains(&base)).unwrap();
+            assert!(base >= FIRST_BASE && base % RANGE == 0);
+            assert!(base.checked_add(RANGE).is_some());
+            taken.push(base);
+        }
+        taken.dedup();
+        assert_eq!(taken.len(), 500);
+    }
+}

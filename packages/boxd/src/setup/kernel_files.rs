@@ -1,0 +1,73 @@
+//! /proc: the sandbox's own processes, without the kernel's knobs and secrets.
+
+use super::place::{self, PlaceKind};
+use crate::sys::mount::{self, Depth, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY};
+use crate::sys::path::{self, HERE, NO_SYMLINKS};
+use crate::wire::failure::Failure;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// Hidden: they tell about the host, its hardware or its other users.
+const MASKED: [&str; 13] = [
+    "acpi",
+    "asound",
+    "interrupts",
+    "kcore",
+    "key-users",
+    "keys",
+    "kmsg",
+    "latency_stats",
+    "sched_debug",
+    "scsi",
+    "sysrq-trigger",
+    "timer_list",
+    "timer_stats",
+];
+
+/// Shown, but nothing can be turned.
+const UNTOUCHABLE: [&str; 4] = ["bus", "fs", "irq", "sys"];
+
+const QUIET: u64 = NO_SUID | NO_DEVICES | NO_EXEC;
+
+pub fn mount(root: BorrowedFd) -> Result<(), Failure> {
+    let place = place::open(root, Path::new("/proc"), PlaceKind::Directory, NO_SYMLINKS)?;
+    let step = |error: io::Error| Failure::unavailable("proc mount", &error);
+    let proc = mount::new_filesystem(c"proc", &[], QUIET).map_err(step)?;
+    mount::attach(&proc, place).map_err(step)?;
+    for name in UNTOUCHABLE {
+        if_present(freeze(proc.as_fd(), name)).map_err(step)?;
+    }
+    for name in MASKED {
+        if_present(mask(proc.as_fd(), name)).map_err(step)?;
+    }
+    Ok(())
+}
+
+fn freeze(proc: BorrowedFd, name: &str) -> io::Result<()> {
+    let place = path::open(proc, name, libc::O_PATH, 0, NO_SYMLINKS)?;
+    let tree = mount::clone_tree(place.as_fd(), Path::new(""), Depth::This)?;
+    mount::set_attributes(&tree, Depth::This, QUIET | READ_ONLY, None)?;
+    mount::attach(tree, place)
+}
+
+fn mask(proc: BorrowedFd, name: &str) -> io::Result<()> {
+    let place = path::open(proc, name, libc::O_PATH, 0, NO_SYMLINKS)?;
+    let is_directory = path::stat(place.as_fd(), "")?.st_mode & libc::S_IFMT == libc::S_IFDIR;
+    let cover: OwnedFd = if is_directory {
+        mount::new_filesystem(c"tmpfs", &[(c"nr_inodes", c"1")], QUIET | READ_ONLY)?
+    } else {
+        let cover = mount::clone_tree(HERE, Path::new("/dev/null"), Depth::This)?;
+        mount::set_attributes(&cover, Depth::This, NO_SUID | NO_EXEC | READ_ONLY, None)?;
+        cover
+    };
+    mount::attach(cover, place)
+}
+
+/// Kernels differ in what they have.
+fn if_present(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    }
+}

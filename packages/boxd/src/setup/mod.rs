@@ -1,0 +1,57 @@
+//! What a sandbox's first process does between its birth and its work: it builds the place it
+//! will live in and leaves the host behind.
+
+mod devices;
+pub mod idmap;
+mod kernel_files;
+mod place;
+mod root;
+pub mod trees;
+
+use crate::sys::{mount, network, process, unix_socket};
+use crate::wire::failure::Failure;
+use crate::wire::request::Root;
+use idmap::IdMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use trees::Trees;
+
+pub struct Plan<'a> {
+    pub root: &'a Root,
+    pub hostname: &'a str,
+    pub box_directory: &'a Path,
+    pub ids: IdMap,
+}
+
+/// The first half, which needs nothing from hold and so runs while hold prepares the rest.
+pub fn prepare(plan: &Plan) -> Result<(), Failure> {
+    process::new_session();
+    network::loopback_up().map_err(|error| Failure::unavailable("loopback interface", &error))?;
+    process::set_hostname(plan.hostname).map_err(|error| Failure::unavailable("host name", &error))
+}
+
+/// Waits for hold's word and what comes with it. None means that hold is gone: so should we be.
+pub fn wait_for_go(from_hold: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
+    let (length, descriptors) = unix_socket::receive(from_hold, &mut [0; 8])?;
+    Ok((length > 0).then_some(descriptors))
+}
+
+/// The second half. After it, nothing of the host is in reach.
+pub fn enter(plan: &Plan, lent: Vec<OwnedFd>) -> Result<(), Failure> {
+    let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
+    plan.ids.become_root().map_err(step("mapped user ids"))?;
+    mount::make_everything_private().map_err(step("private mounts"))?;
+    let trees = match plan.ids {
+        IdMap::Range { .. } => Trees::lent(lent, plan.root),
+        // Without privilege hold can clone no mount, but inside its own namespace this process
+        // can, with the same rights to the files.
+        IdMap::Single { .. } => Trees::clone_all(plan.box_directory, plan.root, None)?,
+    };
+    let new_root = root::assemble(&trees)?;
+    kernel_files::mount(new_root.as_fd())?;
+    devices::mount(new_root.as_fd())?;
+    root::fill(new_root.as_fd(), &trees, plan.root)?;
+    root::leave_host(new_root).map_err(step("pivot_root"))?;
+    plan.ids.settle().map_err(step("inner user namespace"))
+}

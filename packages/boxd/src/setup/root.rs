@@ -1,0 +1,102 @@
+//! The new root: layers under one writable layer, then what is bound into it.
+
+use super::place::{self, PlaceKind};
+use super::trees::Trees;
+use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
+use crate::sys::path::{self, HERE};
+use crate::wire::failure::Failure;
+use crate::wire::request::Root;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// What a tmpfs may hold. It is memory, taken only as it is filled.
+const TMPFS_SIZE: &std::ffi::CStr = c"1g";
+const TMPFS_INODES: &std::ffi::CStr = c"262144";
+
+/// A directory that every host has and nothing here needs any more: where the scratch mount
+/// hangs until the host is left, and goes with it.
+const SCRATCH: &str = "/proc";
+
+/// Puts the layers together and returns the root, which hangs in a scratch mount.
+///
+/// The layers get short names relative to that scratch mount. So one mount call suffices for
+/// hundreds of them, no path of the host is looked up with the sandbox's rights, and none is
+/// shown in its mount table.
+pub fn assemble(trees: &Trees) -> Result<OwnedFd, Failure> {
+    let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
+    let scratch = mount::new_filesystem(c"tmpfs", &[], NO_SUID | NO_DEVICES)
+        .map_err(step("tmpfs in a user namespace"))?;
+    let on_top = path::open_directory(HERE, SCRATCH, 0).map_err(step("scratch mount"))?;
+    mount::attach(&scratch, &on_top).map_err(step("scratch mount"))?;
+    mount::change_directory(&scratch).map_err(step("scratch mount"))?;
+    attach_as("w", &trees.writable).map_err(step("writable layer"))?;
+    let mut names = Vec::new();
+    for (index, lower) in trees.lowers.iter().enumerate() {
+        let name = index.to_string();
+        attach_as(&name, lower).map_err(step("root layer"))?;
+        names.push(name);
+    }
+    path::make_directory(HERE, "root", 0o755).map_err(step("scratch mount"))?;
+    mount::mount_overlay(c"root", &overlay_options(&names)).map_err(step("overlay root"))?;
+    path::open_directory(HERE, "root", 0).map_err(step("overlay root"))
+}
+
+fn attach_as(name: &str, tree: &OwnedFd) -> io::Result<()> {
+    path::make_directory(HERE, name, 0o755)?;
+    mount::attach(tree, path::open_directory(HERE, name, 0)?)
+}
+
+/// `volatile`, because the layer dies with the sandbox and a sync at its end helps nobody;
+/// `userxattr`, because a user namespace may not write the trusted attributes.
+fn overlay_options(lowers: &[String]) -> CString {
+    let lowers = lowers.join(":");
+    let options = format!("lowerdir={lowers},upperdir=w/upper,workdir=w/work,userxattr,volatile");
+    CString::new(options).expect("made of names without NUL")
+}
+
+/// Mounts what `wanted` names, later ones over earlier ones.
+pub fn fill(root: BorrowedFd, trees: &Trees, wanted: &Root) -> Result<(), Failure> {
+    for target in &wanted.tmpfs {
+        let options = [(c"mode", c"1777"), (c"size", TMPFS_SIZE), (c"nr_inodes", TMPFS_INODES)];
+        let tmpfs = mount::new_filesystem(c"tmpfs", &options, NO_SUID | NO_DEVICES)
+            .map_err(|error| Failure::unavailable("tmpfs", &error))?;
+        attach_at(root, tmpfs, Path::new(target), PlaceKind::Directory)?;
+    }
+    for (bind, tree) in wanted.mounts.iter().zip(&trees.binds) {
+        let found = path::stat(tree.as_fd(), "")
+            .map_err(|error| Failure::about_path(&bind.source, &error))?;
+        let kind = match found.st_mode & libc::S_IFMT {
+            libc::S_IFDIR => PlaceKind::Directory,
+            _ => PlaceKind::File,
+        };
+        attach_at(root, tree, Path::new(&bind.target), kind)?;
+    }
+    Ok(())
+}
+
+fn attach_at(
+    root: BorrowedFd,
+    tree: impl AsFd,
+    target: &Path,
+    kind: PlaceKind,
+) -> Result<(), Failure> {
+    let place = place::open(root, target, kind, 0)?;
+    mount::attach(tree, place)
+        .map_err(|error| Failure::about_path(format!("mount at {}", target.display()), &error))
+}
+
+/// Makes `new_root` the only thing there is.
+pub fn leave_host(new_root: OwnedFd) -> io::Result<()> {
+    mount::change_directory(&new_root)?;
+    mount::pivot_here()?;
+    mount::detach_topmost()?;
+    std::env::set_current_dir("/")?;
+    // Nothing may be left above: not finding out would be the worst way to fail.
+    let (inside, above) = (path::stat(new_root.as_fd(), "")?, path::stat(HERE, "/..")?);
+    if (inside.st_dev, inside.st_ino) != (above.st_dev, above.st_ino) {
+        return Err(io::Error::other("the host's root is still in reach"));
+    }
+    Ok(())
+}

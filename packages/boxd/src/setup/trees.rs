@@ -1,0 +1,136 @@
+//! The host folders a sandbox is made of, as detached mounts.
+
+use crate::sys::mount::{self, Depth, NO_DEVICES, NO_SUID, READ_ONLY};
+use crate::sys::path::HERE;
+use crate::wire::failure::{Code, Failure};
+use crate::wire::request::Root;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
+
+pub struct Trees {
+    /// The sandbox's own folder, with `upper` and `work` in it.
+    pub writable: OwnedFd,
+    pub lowers: Vec<OwnedFd>,
+    pub binds: Vec<OwnedFd>,
+}
+
+impl Trees {
+    /// With `ids`, everything but the writable folder is shown through that user namespace's
+    /// map: what belongs to uid 1000 outside belongs to uid 1000 inside.
+    pub fn clone_all(
+        box_directory: &Path,
+        root: &Root,
+        ids: Option<BorrowedFd>,
+    ) -> Result<Trees, Failure> {
+        let writable = clone(box_directory, Depth::This)?;
+        mount::set_attributes(&writable, Depth::This, NO_SUID | NO_DEVICES, None)
+            .map_err(|error| Failure::unavailable("mount attributes", &error))?;
+        let lowers = root
+            .lowers
+            .iter()
+            .map(|path| shown(Path::new(path), Depth::This, READ_ONLY, ids))
+            .collect::<Result<_, _>>()?;
+        let binds = root
+            .mounts
+            .iter()
+            .map(|bind| {
+                let attributes = if bind.read_only { READ_ONLY } else { 0 };
+                shown(Path::new(&bind.source), Depth::WithSubmounts, attributes, ids)
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Trees { writable, lowers, binds })
+    }
+
+    /// The trees in the order in which `lent` takes them.
+    pub fn into_list(self) -> Vec<OwnedFd> {
+        [self.writable].into_iter().chain(self.lowers).chain(self.binds).collect()
+    }
+
+    pub fn lent(list: Vec<OwnedFd>, root: &Root) -> Trees {
+        let mut list = list.into_iter();
+        let writable = list.next().expect("hold lends the writable tree first");
+        let lowers = list.by_ref().take(root.lowers.len()).collect();
+        Trees { writable, lowers, binds: list.collect() }
+    }
+}
+
+fn clone(path: &Path, depth: Depth) -> Result<OwnedFd, Failure> {
+    mount::clone_tree(HERE, path, depth).map_err(|error| match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::ELOOP) => {
+            Failure::about_path(path.display(), &error)
+        }
+        _ => Failure::unavailable(&format!("mount of {}", path.display()), &error),
+    })
+}
+
+fn shown(
+    path: &Path,
+    depth: Depth,
+    attributes: u64,
+    ids: Option<BorrowedFd>,
+) -> Result<OwnedFd, Failure> {
+    let tree = clone(path, depth)?;
+    let attributes = attributes | NO_SUID | NO_DEVICES;
+    let set = |ids| mount::set_attributes(&tree, depth, attributes, ids);
+    let outcome = match set(ids) {
+        // A filesystem that cannot be shown through a map is still readable, as nobody's.
+        Err(error) if ids.is_some() && cannot_be_mapped(&error) => set(None),
+        outcome => outcome,
+    };
+    outcome.map_err(|error| Failure::unavailable("mount attributes", &error))?;
+    Ok(tree)
+}
+
+fn cannot_be_mapped(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EPERM | libc::EOPNOTSUPP))
+}
+
+/// What `root` asks for can be carried out, as far as its words tell.
+pub fn check(root: &Root) -> Result<(), Failure> {
+    let Root { mounts, tmpfs, .. } = root;
+    if root.lowers.is_empty() {
+        return Err(Failure::invalid("root.lowers names no layer"));
+    }
+    if root.lowers.len() + mounts.len() + tmpfs.len() > 200 {
+        return Err(Failure::invalid("root names more than 200 layers, mounts and tmpfs"));
+    }
+    let sources = root.lowers.iter().chain(mounts.iter().map(|bind| &bind.source));
+    for source in sources {
+        if !source.starts_with('/') || source.contains('\0') {
+            return Err(Failure::invalid(format!("not an absolute path: {source:?}")));
+        }
+    }
+    for target in tmpfs.iter().chain(mounts.iter().map(|bind| &bind.target)) {
+        if !is_allowed_target(target) {
+            let message = format!("nothing can be mounted at {target:?}");
+            return Err(Failure::new(Code::InvalidRequest, message));
+        }
+    }
+    Ok(())
+}
+
+/// Absolute, free of `..`, and not among what boxd itself mounts.
+fn is_allowed_target(target: &str) -> bool {
+    let parts: Vec<&str> =
+        target.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    target.starts_with('/')
+        && !target.contains('\0')
+        && !parts.contains(&"..")
+        && !matches!(parts.first(), None | Some(&"proc" | &"dev" | &"sys"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_allowed_target;
+
+    #[test]
+    fn targets_stay_inside_and_off_the_kernel() {
+        for good in ["/usr", "/home/user/work", "/tmp/", "/a/./b"] {
+            assert!(is_allowed_target(good), "{good}");
+        }
+        for bad in ["", "/", "usr", "/..", "/a/../b", "/proc", "/proc/sys", "/dev/null", "/./dev", "/a\0"] {
+            assert!(!is_allowed_target(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Socket pairs that carry descriptors.
+
+use super::checked;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr::null_mut;
+
+/// How many descriptors fit into one message (the kernel's SCM_MAX_FD).
+pub const MOST_DESCRIPTORS: usize = 253;
+const CONTROL_SIZE: usize = 2048;
+
+#[repr(align(8))]
+struct Control([u8; CONTROL_SIZE]);
+
+/// Two ends that keep messages apart and say when the other end is gone.
+pub fn message_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [0 as RawFd; 2];
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+    // SAFETY: `ends` has room for the two descriptors.
+    checked(unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) })?;
+    // SAFETY: both were just made and belong to nobody else.
+    Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
+}
+
+pub fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[OwnedFd]) -> io::Result<()> {
+    let numbers: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
+    let payload = size_of_val(numbers.as_slice());
+    if numbers.len() > MOST_DESCRIPTORS {
+        return Err(io::Error::from_raw_os_error(libc::E2BIG));
+    }
+    let mut control = Control([0; CONTROL_SIZE]);
+    let mut part = libc::iovec { iov_base: bytes.as_ptr() as *mut _, iov_len: bytes.len() };
+    // SAFETY: the header points at live buffers; the control buffer is aligned for cmsghdr and
+    // larger than CMSG_SPACE of the most descriptors.
+    checked(unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &mut part;
+        message.msg_iovlen = 1;
+        if !numbers.is_empty() {
+            message.msg_control = control.0.as_mut_ptr().cast();
+            message.msg_controllen = libc::CMSG_SPACE(payload as u32) as _;
+            let header = libc::CMSG_FIRSTHDR(&message);
+            (*header).cmsg_level = libc::SOL_SOCKET;
+            (*header).cmsg_type = libc::SCM_RIGHTS;
+            (*header).cmsg_len = libc::CMSG_LEN(payload as u32) as _;
+            std::ptr::copy_nonoverlapping(
+                numbers.as_ptr().cast::<u8>(),
+                libc::CMSG_DATA(header),
+                payload,
+            );
+        }
+        libc::sendmsg(socket.as_fd().as_raw_fd(), &message, libc::MSG_NOSIGNAL) as i64
+    })?;
+    Ok(())
+}
+
+/// One message and the descriptors with it; an empty one means that the other end is gone.
+pub fn receive(socket: impl AsFd, into: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
+    let mut control = Control([0; CONTROL_SIZE]);
+    let mut part = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let mut descriptors = Vec::new();
+    // SAFETY: the header points at live buffers of the stated sizes; the descriptors the kernel
+    // reports are new and belong to nobody else.
+    let count = checked(unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_controllen = CONTROL_SIZE as _;
+        let fd = socket.as_fd().as_raw_fd();
+        let count = libc::recvmsg(fd, &mut message, libc::MSG_CMSG_CLOEXEC) as i64;
+        let header = if count < 0 { null_mut() } else { libc::CMSG_FIRSTHDR(&message) };
+        if !header.is_null() && (*header).cmsg_type == libc::SCM_RIGHTS {
+            let payload = (*header).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
+            let numbers = libc::CMSG_DATA(header).cast::<RawFd>();
+            for index in 0..payload / size_of::<RawFd>() {
+                descriptors.push(OwnedFd::from_raw_fd(numbers.add(index).read_unaligned()));
+            }
+        }
+        count
+    })?;
+    Ok((count as usize, descriptors))
+}

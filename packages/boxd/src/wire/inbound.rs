@@ -1,0 +1,61 @@
+//! Bytes that arrived and are not yet frames.
+
+use super::frame::{self, Frame, Malformed};
+use crate::sys::descriptor;
+use std::io;
+use std::os::fd::AsFd;
+
+/// What most requests fit in; an idle connection holds no more.
+const SMALL: usize = 8 * 1024;
+/// How much one read takes at most; more waits its turn behind other streams.
+const SLICE: usize = 128 * 1024;
+
+#[derive(Default)]
+pub struct Inbound {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+    hungry: bool,
+}
+
+impl Inbound {
+    /// Starts with bytes that somebody else has read already.
+    pub fn starting_with(bytes: &[u8]) -> Inbound {
+        Inbound { bytes: bytes.to_vec(), start: 0, end: bytes.len(), hungry: false }
+    }
+
+    /// Reads once. `Ok(0)` is the end of the stream.
+    pub fn fill(&mut self, from: impl AsFd) -> io::Result<usize> {
+        self.bytes.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        let room = if self.hungry { SLICE } else { SMALL };
+        if self.end == 0 && self.bytes.len() != room {
+            self.bytes = vec![0; room];
+        } else if self.bytes.len() < self.end + room {
+            self.bytes.resize(self.end + room, 0);
+        }
+        let count = descriptor::read(from, &mut self.bytes[self.end..])?;
+        self.end += count;
+        self.hungry = self.end == self.bytes.len();
+        Ok(count)
+    }
+
+    /// The next whole frame, if it has arrived.
+    pub fn next(&mut self) -> Result<Option<Frame<'_>>, Malformed> {
+        let Some((frame, length)) = frame::decode(&self.bytes[self.start..self.end])? else {
+            return Ok(None);
+        };
+        self.start += length;
+        Ok(Some(frame))
+    }
+
+    /// Whether `next` has something to say.
+    pub fn has_frame(&self) -> bool {
+        !matches!(frame::is_whole(self.rest()), Ok(false))
+    }
+
+    /// What has arrived behind the last frame.
+    pub fn rest(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+}

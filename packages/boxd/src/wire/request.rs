@@ -1,0 +1,223 @@
+//! What an OPEN frame asks for.
+
+use super::failure::Failure;
+use super::fields::{Dictionary, Fields};
+use super::frame::Object;
+
+pub enum HoldRequest {
+    Ping,
+    Create(Box<Create>),
+    List,
+    Extend { id: String, ttl_ms: u64 },
+    Destroy { id: String, grace_ms: u64 },
+}
+
+pub struct Create {
+    pub id: String,
+    pub installation: String,
+    pub root: Root,
+    pub hostname: String,
+    pub env: Dictionary,
+    pub ttl_ms: Option<u64>,
+    pub labels: Dictionary,
+}
+
+pub struct Root {
+    pub lowers: Vec<String>,
+    pub mounts: Vec<Bind>,
+    pub tmpfs: Vec<String>,
+}
+
+pub struct Bind {
+    pub source: String,
+    pub target: String,
+    pub read_only: bool,
+}
+
+pub enum ServeRequest {
+    Exec(Exec),
+    Attach { process: String, offsets: [u64; 2] },
+    Processes,
+    Signal { process: String, signal: String },
+    Resize { process: String, size: Size },
+    Read { path: String, offset: u64, length: Option<u64>, user: Asked },
+    Write(Write),
+    Stat { path: String, follow: bool, user: Asked },
+    List { path: String, depth: u32, user: Asked },
+    Mkdir { path: String, parents: bool, mode: Option<u32>, user: Asked },
+    Move { from: String, to: String, user: Asked },
+    Remove { path: String, recursive: bool, user: Asked },
+    Dial { port: u16 },
+}
+
+/// The user a request names, if it names one.
+pub type Asked = Option<String>;
+
+pub struct Exec {
+    pub argv: Vec<String>,
+    pub env: Dictionary,
+    pub cwd: Option<String>,
+    pub user: Asked,
+    pub stdin: bool,
+    pub timeout_ms: Option<u64>,
+    pub pty: Option<Size>,
+}
+
+pub struct Size {
+    pub cols: u16,
+    pub rows: u16,
+}
+
+pub struct Write {
+    pub path: String,
+    pub mode: Option<u32>,
+    pub user: Asked,
+    pub parents: bool,
+    pub append: bool,
+}
+
+impl HoldRequest {
+    pub fn parse(object: Object) -> Result<HoldRequest, Failure> {
+        let mut fields = Fields::of(object);
+        Ok(match fields.text("op")?.as_str() {
+            "ping" => HoldRequest::Ping,
+            "create" => HoldRequest::Create(Box::new(Create::parse(fields)?)),
+            "list" => HoldRequest::List,
+            "extend" => {
+                HoldRequest::Extend { id: fields.text("id")?, ttl_ms: fields.number("ttlMs")? }
+            }
+            "destroy" => HoldRequest::Destroy {
+                id: fields.text("id")?,
+                grace_ms: fields.number_if_any("graceMs")?.unwrap_or(0),
+            },
+            other => return Err(unknown(other)),
+        })
+    }
+}
+
+impl Create {
+    fn parse(mut fields: Fields) -> Result<Create, Failure> {
+        Ok(Create {
+            id: fields.text("id")?,
+            installation: fields.text("installation")?,
+            root: Root::parse(fields.object("root")?)?,
+            hostname: fields.text_if_any("hostname")?.unwrap_or_else(|| "sandbox".to_string()),
+            env: fields.dictionary("env")?,
+            ttl_ms: fields.number_if_any("ttlMs")?,
+            labels: fields.dictionary("labels")?,
+        })
+    }
+}
+
+impl Root {
+    fn parse(mut fields: Fields) -> Result<Root, Failure> {
+        let bind = |mut fields: Fields| {
+            Ok(Bind {
+                source: fields.text("source")?,
+                target: fields.text("target")?,
+                read_only: fields.flag("readOnly", false)?,
+            })
+        };
+        Ok(Root {
+            lowers: fields.texts("lowers")?,
+            mounts: fields.objects("mounts")?.into_iter().map(bind).collect::<Result<_, _>>()?,
+            tmpfs: fields.texts("tmpfs")?,
+        })
+    }
+}
+
+impl ServeRequest {
+    pub fn parse(object: Object) -> Result<ServeRequest, Failure> {
+        let mut fields = Fields::of(object);
+        let op = fields.text("op")?;
+        let user = fields.text_if_any("user")?;
+        Ok(match op.as_str() {
+            "exec" => ServeRequest::Exec(Exec::parse(fields, user)?),
+            "attach" => ServeRequest::Attach {
+                process: fields.text("process")?,
+                offsets: [
+                    fields.number_if_any("stdout")?.unwrap_or(0),
+                    fields.number_if_any("stderr")?.unwrap_or(0),
+                ],
+            },
+            "processes" => ServeRequest::Processes,
+            "signal" => ServeRequest::Signal {
+                process: fields.text("process")?,
+                signal: fields.text("signal")?,
+            },
+            "resize" => ServeRequest::Resize {
+                process: fields.text("process")?,
+                size: Size::parse(fields)?,
+            },
+            "dial" => ServeRequest::Dial { port: fields.small("port")? },
+            _ => ServeRequest::parse_files(&op, fields, user)?,
+        })
+    }
+
+    fn parse_files(op: &str, mut fields: Fields, user: Asked) -> Result<ServeRequest, Failure> {
+        Ok(match op {
+            "read" => ServeRequest::Read {
+                path: fields.text("path")?,
+                offset: fields.number_if_any("offset")?.unwrap_or(0),
+                length: fields.number_if_any("length")?,
+                user,
+            },
+            "write" => ServeRequest::Write(Write {
+                path: fields.text("path")?,
+                mode: fields.small_if_any("mode")?,
+                user,
+                parents: fields.flag("parents", false)?,
+                append: fields.flag("append", false)?,
+            }),
+            "stat" => ServeRequest::Stat {
+                path: fields.text("path")?,
+                follow: fields.flag("follow", true)?,
+                user,
+            },
+            "list" => ServeRequest::List {
+                path: fields.text("path")?,
+                depth: fields.small_if_any("depth")?.unwrap_or(1),
+                user,
+            },
+            "mkdir" => ServeRequest::Mkdir {
+                path: fields.text("path")?,
+                parents: fields.flag("parents", false)?,
+                mode: fields.small_if_any("mode")?,
+                user,
+            },
+            "move" => {
+                ServeRequest::Move { from: fields.text("from")?, to: fields.text("to")?, user }
+            }
+            "remove" => ServeRequest::Remove {
+                path: fields.text("path")?,
+                recursive: fields.flag("recursive", false)?,
+                user,
+            },
+            other => return Err(unknown(other)),
+        })
+    }
+}
+
+impl Exec {
+    fn parse(mut fields: Fields, user: Asked) -> Result<Exec, Failure> {
+        Ok(Exec {
+            argv: fields.texts("argv")?,
+            env: fields.dictionary("env")?,
+            cwd: fields.text_if_any("cwd")?,
+            user,
+            stdin: fields.flag("stdin", false)?,
+            timeout_ms: fields.number_if_any("timeoutMs")?,
+            pty: fields.object_if_any("pty")?.map(Size::parse).transpose()?,
+        })
+    }
+}
+
+impl Size {
+    fn parse(mut fields: Fields) -> Result<Size, Failure> {
+        Ok(Size { cols: fields.small("cols")?, rows: fields.small("rows")? })
+    }
+}
+
+fn unknown(op: &str) -> Failure {
+    Failure::invalid(format!("unknown op {op:?}"))
+}
