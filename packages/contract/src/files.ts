@@ -50,7 +50,10 @@ export interface Files {
   stat(path: string, options?: { readonly follow?: boolean } & AsUser): Promise<FileEntry>;
   list(path: string, options?: { readonly depth?: number } & AsUser): Promise<FileEntry[]>;
   /** `false` when it was there already. */
-  mkdir(path: string, options?: { readonly parents?: boolean; readonly mode?: number } & AsUser): Promise<boolean>;
+  mkdir(
+    path: string,
+    options?: { readonly parents?: boolean; readonly mode?: number } & AsUser,
+  ): Promise<boolean>;
   move(from: string, to: string, options?: AsUser): Promise<void>;
   remove(path: string, options?: { readonly recursive?: boolean } & AsUser): Promise<void>;
 }

@@ -1,4 +1,11 @@
-export { ERROR_CODES, ERRORS, type ErrorCode, type ErrorDetails, isErrorCode, SandboxerError } from "./errors.ts";
+export {
+  ERROR_CODES,
+  ERRORS,
+  type ErrorCode,
+  type ErrorDetails,
+  isErrorCode,
+  SandboxerError,
+} from "./errors.ts";
 export { EVENT_TYPES, type Event, type EventType, eventSchema } from "./events.ts";
 export type {
   Box,
@@ -29,8 +36,21 @@ export {
   type SandboxId,
   sandboxIdSchema,
 } from "./ids.ts";
-export { ISOLATION_CLASSES, type IsolationClass, isAtLeast, isolationClassSchema, stronger } from "./isolation.ts";
-export { assertMove, canMove, isOver, SANDBOX_STATES, type SandboxState, sandboxStateSchema } from "./lifecycle.ts";
+export {
+  ISOLATION_CLASSES,
+  type IsolationClass,
+  isAtLeast,
+  isolationClassSchema,
+  stronger,
+} from "./isolation.ts";
+export {
+  assertMove,
+  canMove,
+  isOver,
+  SANDBOX_STATES,
+  type SandboxState,
+  sandboxStateSchema,
+} from "./lifecycle.ts";
 export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } from "./manifest.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
 export {
@@ -59,7 +79,14 @@ export {
   type TerminalSize,
 } from "./process.ts";
 export { type Attachment, type Sandbox, sandboxSchema } from "./sandbox.ts";
-export { type Image, imageSchema, MAXIMUM_TTL_MS, MINIMUM_TTL_MS, type SandboxSpec, sandboxSpecSchema } from "./spec.ts";
+export {
+  type Image,
+  imageSchema,
+  MAXIMUM_TTL_MS,
+  MINIMUM_TTL_MS,
+  type SandboxSpec,
+  sandboxSpecSchema,
+} from "./spec.ts";
 export {
   type CreateBody,
   createBodySchema,

@@ -15,9 +15,7 @@ export const sandboxSchema = z.strictObject({
   state: sandboxStateSchema,
   spec: sandboxSpecSchema,
   /** Where it runs; absent until a backend has taken it. */
-  location: z
-    .strictObject({ extensionId: z.string(), hostId: z.string(), ref: z.string() })
-    .optional(),
+  location: z.strictObject({ extensionId: z.string(), hostId: z.string(), ref: z.string() }).optional(),
   /** How deep a paused sandbox sleeps. */
   pauseDepth: z.enum(["memory", "disk"]).optional(),
   /** Asked as a preference, not in force on this host. */

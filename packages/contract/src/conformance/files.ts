@@ -108,7 +108,9 @@ export const fileCases: Case[] = [
   {
     name: "acts with the user's rights, not with its own",
     async run({ sandbox }) {
-      await refuses("permission_denied", () => sandbox.files.write("/etc/planted", [bytes("x")]));
+      await shell(sandbox, "echo x > locked && chmod 000 locked; mkdir -p shut && chmod 555 shut");
+      await refuses("permission_denied", () => sandbox.files.read("locked"));
+      await refuses("permission_denied", () => sandbox.files.write("shut/planted", [bytes("x")]));
       await refuses("permission_denied", () => sandbox.files.mkdir("/usr/planted"));
     },
   },

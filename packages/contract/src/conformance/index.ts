@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
 import type { ErrorCode } from "../errors.ts";
 import { refuses } from "./assert.ts";
-import { execCases } from "./exec.ts";
-import { fileCases } from "./files.ts";
-import { isolationCases } from "./isolation.ts";
-import { lifecycleCases } from "./lifecycle.ts";
-import type { Case, Subject, SubjectSandbox } from "./subject.ts";
+import { CASES } from "./cases.ts";
+import type { Subject, SubjectSandbox } from "./subject.ts";
 
 export type { Subject, SubjectSandbox } from "./subject.ts";
 
@@ -14,13 +11,6 @@ export interface ExpectedRefusal {
   readonly reason: string;
   readonly code: ErrorCode;
 }
-
-const GROUPS: Readonly<Record<string, readonly Case[]>> = {
-  lifecycle: lifecycleCases,
-  exec: execCases,
-  files: fileCases,
-  isolation: isolationCases,
-};
 
 /** Registers the whole suite with vitest, for one subject. */
 export function conformance(
@@ -40,7 +30,7 @@ export function conformance(
       await subject?.close();
     });
 
-    for (const [group, cases] of Object.entries(GROUPS)) {
+    for (const [group, cases] of Object.entries(CASES)) {
       describe(group, () => {
         for (const { name: title, run } of cases) {
           const refusal = expectedRefusals[title];
@@ -51,7 +41,7 @@ export function conformance(
         }
       });
     }
-    const known = new Set(Object.values(GROUPS).flatMap((cases) => cases.map((one) => one.name)));
+    const known = new Set(Object.values(CASES).flatMap((cases) => cases.map((one) => one.name)));
     it.for(Object.keys(expectedRefusals))("knows the refused case %j", (title) => {
       if (!known.has(title)) throw new Error(`no such case: ${title}`);
     });

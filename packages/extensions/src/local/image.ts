@@ -44,7 +44,21 @@ async function prepareSkeleton(imagesDir: string): Promise<string> {
   if (await stat(place).catch(() => undefined)) return place;
   const aside = `${place}.${process.pid}.${Date.now()}`;
   await mkdir(aside, { recursive: true, mode: 0o755 });
-  for (const folder of ["dev", "etc", "etc/ssl", "home", "mnt", "opt", "proc", "root", "run", "srv", "sys", "tmp", "var"]) {
+  for (const folder of [
+    "dev",
+    "etc",
+    "etc/ssl",
+    "home",
+    "mnt",
+    "opt",
+    "proc",
+    "root",
+    "run",
+    "srv",
+    "sys",
+    "tmp",
+    "var",
+  ]) {
     await mkdir(join(aside, folder), { mode: 0o755 });
   }
   for (const [name, content] of Object.entries(ETC)) {

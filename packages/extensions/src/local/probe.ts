@@ -8,7 +8,11 @@ const run = promisify(execFile);
 
 /** What this host gives the engine. Nothing is started that outlives the question. */
 export async function probeHost(boxdPath: string): Promise<Probe> {
-  const findings: Finding[] = [await findKernel(), await findBoxdBinary(boxdPath), await findUserNamespaces()];
+  const findings: Finding[] = [
+    await findKernel(),
+    await findBoxdBinary(boxdPath),
+    await findUserNamespaces(),
+  ];
   const lacking = findings.find((finding) => !finding.ok);
   if (!lacking) return { status: "offer", findings };
   return { status: "unavailable", reason: lacking.message, fix: lacking.fix ?? "", findings };

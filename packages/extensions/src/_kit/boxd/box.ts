@@ -35,4 +35,3 @@ export async function openBox(connection: Connection, facts: BoxFacts): Promise<
     },
   };
 }
-

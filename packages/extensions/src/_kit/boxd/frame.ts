@@ -23,7 +23,11 @@ export type Channel = 0 | 1 | 2;
 type Json = Readonly<Record<string, unknown>>;
 
 export type Frame =
-  | { readonly kind: "HELLO" | "OPEN" | "REPLY" | "END" | "FAIL"; readonly stream: number; readonly json: Json }
+  | {
+      readonly kind: "HELLO" | "OPEN" | "REPLY" | "END" | "FAIL";
+      readonly stream: number;
+      readonly json: Json;
+    }
   | { readonly kind: "DATA"; readonly stream: number; readonly channel: Channel; readonly data: Uint8Array }
   | { readonly kind: "EOF"; readonly stream: number; readonly channel: Channel }
   | { readonly kind: "WINDOW"; readonly stream: number; readonly credit: number }

@@ -1,3 +1,2 @@
 export { openBox } from "./box.ts";
 export { Connection } from "./connection.ts";
-export { fromFailure } from "./failure.ts";

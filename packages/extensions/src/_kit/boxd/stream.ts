@@ -1,5 +1,11 @@
 import { SandboxerError } from "@sandboxer/contract";
-import { type Channel, type Frame, INITIAL_CREDIT_BYTES, MAXIMUM_DATA_BYTES, ProtocolError } from "./frame.ts";
+import {
+  type Channel,
+  type Frame,
+  INITIAL_CREDIT_BYTES,
+  MAXIMUM_DATA_BYTES,
+  ProtocolError,
+} from "./frame.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -66,7 +72,8 @@ export class Stream {
       while (this.#credit === 0 && !this.#over) {
         await new Promise<void>((resolve) => this.#creditWaiters.push(resolve));
       }
-      if (this.#over) throw this.#failure ?? new SandboxerError("invalid_state", "nobody reads this any more");
+      if (this.#over)
+        throw this.#failure ?? new SandboxerError("invalid_state", "nobody reads this any more");
       const part = data.subarray(at, at + Math.min(this.#credit, MAXIMUM_DATA_BYTES));
       this.#credit -= part.length;
       at += part.length;

@@ -1,0 +1,15 @@
+import { execCases } from "./exec.ts";
+import { fileCases } from "./files.ts";
+import { isolationCases } from "./isolation.ts";
+import { lifecycleCases } from "./lifecycle.ts";
+import type { Case } from "./subject.ts";
+
+export type { Case, Subject, SubjectSandbox } from "./subject.ts";
+
+/** Every promise of the contract, by group; free of any test framework. */
+export const CASES: Readonly<Record<string, readonly Case[]>> = {
+  lifecycle: lifecycleCases,
+  exec: execCases,
+  files: fileCases,
+  isolation: isolationCases,
+};
