@@ -26,6 +26,7 @@ export interface Core {
     from?: { stdout?: number; stderr?: number },
   ): Promise<Process>;
   files(principal: Principal, idOrName: string): Promise<Files>;
+  /** Of what is over, succeeds and answers how it ended. */
   destroy(principal: Principal, idOrName: string): Promise<Sandbox>;
   /** The route a create would take, with every rejected extension and its reason. Starts nothing. */
   explain(principal: Principal, body: CreateBody): Promise<RoutePlan>;
@@ -33,7 +34,7 @@ export interface Core {
   doctor(): Promise<ReadonlyMap<string, Probe>>;
   /** Puts right what a crash left behind, then watches the clock. */
   start(): Promise<void>;
-  /** Lets go of connections and timers; sandboxes live on. */
+  /** Lets go of connections and timers; sandboxes live on, and the store stays open. */
   close(): Promise<void>;
 }
 
@@ -47,4 +48,3 @@ export interface SandboxPage {
   readonly sandboxes: readonly Sandbox[];
   readonly next?: string;
 }
-

@@ -1,0 +1,16 @@
+import type { Principal, Process } from "@sandboxer/contract";
+import type { House } from "./house.ts";
+import { authorize } from "./policy/authorize.ts";
+import { reach } from "./reach.ts";
+
+export async function attachProcess(
+  house: House,
+  principal: Principal,
+  idOrName: string,
+  processId: string,
+  from?: { stdout?: number; stderr?: number },
+): Promise<Process> {
+  authorize(principal.chain, "sandbox.exec");
+  const { box } = await reach(house, principal, "sandbox.exec", idOrName);
+  return box.attachProcess(processId, from);
+}

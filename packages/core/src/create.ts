@@ -1,0 +1,107 @@
+import {
+  type CreateBody,
+  costOver,
+  newRowId,
+  newSandboxId,
+  type Principal,
+  type Sandbox,
+  SandboxerError,
+} from "@sandboxer/contract";
+import type { House } from "./house.ts";
+import { authorizeCreate } from "./policy/authorize.ts";
+import { type RoutePlan, route } from "./route/route.ts";
+import { discard, fail, type Taken, tryEach } from "./try-each.ts";
+
+/** The five steps of the waist. Killed at any line, the next start puts right what it left. */
+export async function create(house: House, principal: Principal, body: CreateBody): Promise<Sandbox> {
+  // 1 narrow
+  const narrowed = authorizeCreate(principal.chain, body);
+  // 2 plan
+  const plan = route(narrowed.spec, await house.registry.offers());
+  if (plan.candidates.length === 0) throw noCandidate(plan);
+
+  const id = newSandboxId();
+  house.creating.add(id);
+  try {
+    // 3 hold
+    const sandbox = await hold(house, principal, { id, ...narrowed, plan });
+    // 4 try
+    const taken = await tryEach(house, sandbox, plan.candidates);
+    // 5 settle
+    return await settle(house, sandbox, taken);
+  } finally {
+    house.creating.delete(id);
+  }
+}
+
+type Wanted = ReturnType<typeof authorizeCreate> & { readonly id: string; readonly plan: RoutePlan };
+
+/** Write-ahead: before anything exists anywhere, there is a row, a hold and an event. */
+async function hold(house: House, principal: Principal, wanted: Wanted): Promise<Sandbox> {
+  const { id, name, consumer, spec, plan } = wanted;
+  const createdAtMs = house.clock.nowMs();
+  const { id: principalId, orgId } = principal;
+  const sandbox: Sandbox = {
+    id,
+    ...(name !== undefined && { name }),
+    orgId,
+    principalId,
+    consumer: consumer ?? { kind: "person" },
+    state: "provisioning",
+    spec,
+    bestEffort: [],
+    createdAtMs,
+    costMicroUsd: 0,
+  };
+  // Enough for the dearest, since failover may end there.
+  const dearest = Math.max(...plan.candidates.map(({ microUsdPerHour }) => microUsdPerHour));
+  await house.store.beginCreate({
+    sandbox,
+    attachment: { id: newRowId("att"), sandboxId: id, orgId, principalId, createdAtMs },
+    holdMicroUsd: costOver(dearest, spec.ttlMs),
+    // What was asked, but not its variables: they may hold secrets, and the log is forever.
+    data: {
+      name,
+      consumer: sandbox.consumer,
+      image: spec.image,
+      isolation: spec.isolation,
+      ttlMs: spec.ttlMs,
+      candidates: plan.candidates.map(({ extensionId }) => extensionId),
+      rejected: plan.rejected,
+    },
+  });
+  return sandbox;
+}
+
+async function settle(house: House, sandbox: Sandbox, taken: Taken): Promise<Sandbox> {
+  const { box, candidate, triedAtMs, attempts } = taken;
+  const { extensionId, microUsdPerHour } = candidate;
+  // From before the try, so that our clock ends it before the backend's own switch does.
+  const expiresAtMs = triedAtMs + sandbox.spec.ttlMs;
+  try {
+    const running = await house.store.settleCreate({
+      sandboxId: sandbox.id,
+      location: { extensionId, hostId: box.hostId, ref: box.ref },
+      bestEffort: box.bestEffort,
+      startedAtMs: house.clock.nowMs(),
+      expiresAtMs,
+      microUsdPerHour,
+      data: { attempts },
+    });
+    if (!running) throw new SandboxerError("sandbox_gone", "it was ended while it was being created");
+    house.boxes.keep(sandbox.id, box);
+    house.reaper.watch(sandbox.id, expiresAtMs);
+    return running;
+  } catch (thrown) {
+    box.close();
+    await discard(house, extensionId, box.ref);
+    throw await fail(house, sandbox, SandboxerError.from(thrown), attempts);
+  }
+}
+
+function noCandidate({ rejected }: RoutePlan): SandboxerError {
+  const reasons = rejected.map(({ extensionId, reason }) => `${extensionId}: ${reason}`).join("; ");
+  return new SandboxerError("no_candidate", `no extension can take it. ${reasons || "None is configured"}`, {
+    details: { rejected },
+  });
+}

@@ -1,0 +1,17 @@
+import { isOver, type Principal, type Sandbox } from "@sandboxer/contract";
+import type { House } from "./house.ts";
+import { teardown } from "./lifecycle/teardown.ts";
+import { authorize } from "./policy/authorize.ts";
+import { findSandbox } from "./reach.ts";
+
+/** Of what is over, succeeds: the caller has what was wanted. */
+export async function destroy(house: House, principal: Principal, idOrName: string): Promise<Sandbox> {
+  authorize(principal.chain, "sandbox.destroy");
+  const sandbox = await findSandbox(house, principal, idOrName);
+  if (isOver(sandbox.state)) return sandbox;
+  return teardown(house, sandbox.id, {
+    ending: "destroyed",
+    reason: "asked for",
+    principalId: principal.id,
+  });
+}

@@ -1,0 +1,56 @@
+import { SandboxerError } from "@sandboxer/contract";
+import type { Report } from "../report.ts";
+import type { NewEvent, Store } from "../store/store.ts";
+
+const GATHER_MS = 5;
+const GATHER_AT_MOST = 256;
+
+export interface Journal {
+  record(event: NewEvent): Promise<void>;
+  /** Resolves when all that was recorded is durable. */
+  flush(): Promise<void>;
+}
+
+/**
+ * Group commit for events that go with no change of state and no money, so that an exec does not
+ * wait for a disk: the price is that a crash can lose the last few milliseconds of them. An end
+ * flushes first, so a process never appears to start after its sandbox is over. When the log cannot
+ * be written, what is gathered is kept and `record` refuses: nothing runs that would go unrecorded.
+ */
+export function createJournal(store: Store, report: Report): Journal {
+  let gathered: NewEvent[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let writing = Promise.resolve();
+  let failed = false;
+
+  const write = async (): Promise<void> => {
+    const batch = gathered;
+    if (batch.length === 0) return;
+    gathered = [];
+    try {
+      await store.appendEvents(batch);
+      failed = false;
+    } catch (error) {
+      gathered = [...batch, ...gathered];
+      failed = true;
+      throw error;
+    }
+  };
+  const flush = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    writing = writing.catch(() => {}).then(write);
+    return writing;
+  };
+  const flushUnheard = () => flush().catch((error) => report("writing events", SandboxerError.from(error)));
+
+  return {
+    async record(event) {
+      if (failed) await flush();
+      gathered.push(event);
+      if (gathered.length >= GATHER_AT_MOST) flushUnheard();
+      else timer ??= setTimeout(flushUnheard, GATHER_MS).unref();
+    },
+    flush,
+  };
+}

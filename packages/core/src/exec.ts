@@ -1,0 +1,43 @@
+import {
+  type ExecInput,
+  execRequestSchema,
+  newRowId,
+  type Principal,
+  type Process,
+} from "@sandboxer/contract";
+import type { House } from "./house.ts";
+import { parse } from "./parse.ts";
+import { authorize } from "./policy/authorize.ts";
+import { reach } from "./reach.ts";
+
+const LONGEST_PROGRAM_NAME = 256;
+
+export async function exec(
+  house: House,
+  principal: Principal,
+  idOrName: string,
+  input: ExecInput,
+): Promise<Process> {
+  authorize(principal.chain, "sandbox.exec");
+  const request = parse(execRequestSchema, input);
+  const { sandbox, box } = await reach(house, principal, "sandbox.exec", idOrName);
+  const { id: sandboxId, orgId } = sandbox;
+  const atMs = house.clock.nowMs();
+  const attachment = await house.store.ensureAttachment({
+    id: newRowId("att"),
+    sandboxId,
+    orgId,
+    principalId: principal.id,
+    createdAtMs: atMs,
+  });
+  // The program's name only: arguments and variables may hold secrets, and the log is forever.
+  await house.journal.record({
+    type: "process.started",
+    orgId,
+    atMs,
+    sandboxId,
+    principalId: principal.id,
+    data: { program: request.argv[0]?.slice(0, LONGEST_PROGRAM_NAME), attachmentId: attachment.id },
+  });
+  return box.exec(request, attachment.id);
+}

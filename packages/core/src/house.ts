@@ -1,0 +1,27 @@
+import type { Sandbox } from "@sandboxer/contract";
+import type { Boxes } from "./boxes.ts";
+import type { Clock } from "./clock.ts";
+import type { Journal } from "./events/journal.ts";
+import type { Reaper } from "./lifecycle/reaper.ts";
+import type { Registry } from "./registry/registry.ts";
+import type { Report } from "./report.ts";
+import type { Store } from "./store/store.ts";
+
+/** What every verb stands on. */
+export interface House {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly boxes: Boxes;
+  readonly journal: Journal;
+  readonly reaper: Reaper;
+  readonly clock: Clock;
+  /** Goes with every call to an extension; what carries another is never touched. */
+  readonly installationId: string;
+  /** Sandboxes this process is creating now: not for the reconciler to judge. */
+  readonly creating: Set<string>;
+  /** Teardowns under way, so that all who want an end wait for the same one. */
+  readonly teardowns: Map<string, Promise<Sandbox>>;
+  /** Boxes without a row that have been told of, each once. */
+  readonly orphans: Set<string>;
+  readonly report: Report;
+}

@@ -1,0 +1,55 @@
+import { SandboxerError } from "@sandboxer/contract";
+import type { Clock } from "../clock.ts";
+import type { Report } from "../report.ts";
+
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+
+/** Ends every sandbox when its time is up. */
+export interface Reaper {
+  /** From the first call on, the clock runs; asking again changes nothing. */
+  watch(sandboxId: string, expiresAtMs: number): void;
+  forget(sandboxId: string): void;
+  close(): void;
+}
+
+/**
+ * One unref'd timer per sandbox: Node keeps them in a heap and on the monotonic clock, so a wall
+ * clock that jumps after `watch` ends nothing early. A TTL is at most 7 days, within a timer's 24.
+ */
+export function createReaper(
+  clock: Clock,
+  expire: (sandboxId: string) => Promise<unknown>,
+  report: Report,
+): Reaper {
+  const timers = new Map<string, NodeJS.Timeout>();
+
+  const schedule = (sandboxId: string, delayMs: number, retryMs: number): void => {
+    const timer = setTimeout(async () => {
+      try {
+        await expire(sandboxId);
+        if (timers.get(sandboxId) === timer) timers.delete(sandboxId);
+      } catch (error) {
+        report(`ending ${sandboxId} on time`, SandboxerError.from(error));
+        if (timers.get(sandboxId) !== timer) return;
+        schedule(sandboxId, retryMs, Math.min(retryMs * 2, LONGEST_RETRY_MS));
+      }
+    }, delayMs);
+    timers.set(sandboxId, timer.unref());
+  };
+
+  return {
+    watch(sandboxId, expiresAtMs) {
+      if (timers.has(sandboxId)) return;
+      schedule(sandboxId, Math.max(0, expiresAtMs - clock.nowMs()), FIRST_RETRY_MS);
+    },
+    forget(sandboxId) {
+      clearTimeout(timers.get(sandboxId));
+      timers.delete(sandboxId);
+    },
+    close() {
+      for (const timer of timers.values()) clearTimeout(timer);
+      timers.clear();
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import { isOver, type ListedBox, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import type { House } from "../house.ts";
+import { ask, callContext } from "../registry/registry.ts";
+import { recordGone } from "./gone.ts";
+import { teardown } from "./teardown.ts";
+
+const EVERY_MS = 60_000;
+const PROVISIONING_AT_MOST_MS = 60_000;
+const PATIENCE_MS = 30_000;
+
+/** What each extension that answered holds of ours. One that did not answer is not in it. */
+type Found = ReadonlyMap<string, readonly ListedBox[]>;
+
+/**
+ * Compares what every extension holds with what the store says, and puts right what a crash left
+ * behind. The rows are read before the boxes: a row whose box is missing from a later, complete
+ * list has lost it, while a box that is newer than the rows is looked up again by its id.
+ */
+export async function reconcile(house: House): Promise<void> {
+  const rows = await house.store.listUnfinished();
+  const found = await listBoxes(house);
+  const heard = (what: string, work: Promise<unknown>) =>
+    work.catch((error) => house.report(`reconciling ${what}`, SandboxerError.from(error)));
+  for (const row of rows) await heard(row.id, settleRow(house, row, found));
+  for (const [extensionId, boxes] of found) {
+    for (const box of boxes) await heard(box.sandboxId, settleBox(house, extensionId, box));
+  }
+}
+
+/** Again and again, since a box can also die while the gateway lives, and its meter must stop. */
+export function keepReconciled(house: House): { stop(): Promise<void> } {
+  let round = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  const schedule = () => {
+    timer = setTimeout(() => {
+      round = reconcile(house)
+        .catch((error) => house.report("reconciling", SandboxerError.from(error)))
+        .finally(() => stopped || schedule());
+    }, EVERY_MS).unref();
+  };
+  schedule();
+  return {
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+      return round;
+    },
+  };
+}
+
+async function listBoxes(house: House): Promise<Found> {
+  const found = new Map<string, ListedBox[]>();
+  const offers = await house.registry.offers();
+  const available = offers.filter(({ probe }) => probe.status === "offer");
+  await Promise.all(
+    available.map(async ({ manifest: { id } }) => {
+      try {
+        const boxes = await ask(house.registry.get(id), (extension) =>
+          extension.list(callContext(house.installationId, PATIENCE_MS)),
+        );
+        found.set(
+          id,
+          boxes.filter((box) => box.installationId === house.installationId),
+        );
+      } catch (error) {
+        house.report(`listing what ${id} holds`, SandboxerError.from(error));
+      }
+    }),
+  );
+  return found;
+}
+
+async function settleRow(house: House, row: Sandbox, found: Found): Promise<void> {
+  switch (row.state) {
+    case "destroying":
+      // The wish is not used: the row remembers what it was to become.
+      await teardown(house, row.id, { ending: "destroyed", reason: "" });
+      return;
+    case "running":
+    case "paused": {
+      const boxes = found.get(row.location?.extensionId ?? "");
+      if (boxes && !boxes.some((box) => box.sandboxId === row.id)) await recordGone(house, row);
+      else if (row.expiresAtMs !== undefined) house.reaper.watch(row.id, row.expiresAtMs);
+      return;
+    }
+    default:
+      await settleUnborn(house, row);
+  }
+}
+
+/**
+ * A create that nobody waits for any more has failed. A slow one that settles after all loses to
+ * this commit or wins against it; what it made is judged below, by what the row says then.
+ */
+async function settleUnborn(house: House, { id: sandboxId, createdAtMs }: Sandbox): Promise<void> {
+  const atMs = house.clock.nowMs();
+  if (house.creating.has(sandboxId) || atMs - createdAtMs < PROVISIONING_AT_MOST_MS) return;
+  const reason = "the gateway stopped while it was being created";
+  await house.store.failCreate({ sandboxId, atMs, reason });
+}
+
+async function settleBox(house: House, extensionId: string, box: ListedBox): Promise<void> {
+  if (house.creating.has(box.sandboxId)) return;
+  const row = await house.store.getSandboxById(box.sandboxId);
+  if (!row) return reportOrphan(house, extensionId, box);
+  // Left by a try that failed, or by an end that could not be finished; the row says it is over.
+  const elsewhere = row.location !== undefined && row.location.extensionId !== extensionId;
+  if (!isOver(row.state) && !elsewhere) return;
+  await ask(house.registry.get(extensionId), (extension) =>
+    extension.destroy(box.ref, callContext(house.installationId, PATIENCE_MS)),
+  );
+}
+
+/** Ours, but the store has no word of it. It is told once, and its own dead-man switch ends it. */
+async function reportOrphan(house: House, extensionId: string, box: ListedBox): Promise<void> {
+  const place = `${extensionId}/${box.ref}`;
+  if (house.orphans.has(place)) return;
+  house.orphans.add(place);
+  await house.store.appendEvents([
+    {
+      type: "sandbox.orphaned",
+      // No row, so no known org: it goes into the installation's own log.
+      orgId: house.installationId,
+      atMs: house.clock.nowMs(),
+      data: { extensionId, hostId: box.hostId, ref: box.ref, sandboxId: box.sandboxId },
+    },
+  ]);
+}

@@ -1,0 +1,50 @@
+import { isOver, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import type { House } from "../house.ts";
+import { ask, callContext } from "../registry/registry.ts";
+
+const DESTROY_PATIENCE_MS = 60_000;
+
+interface Wish {
+  readonly ending: "destroyed" | "expired";
+  readonly reason: string;
+  /** Absent when the house itself acts. */
+  readonly principalId?: string;
+}
+
+/** Ends a sandbox, however many ask at once. A failed try leaves it `destroying`, to be asked again. */
+export function teardown(house: House, sandboxId: string, wish: Wish): Promise<Sandbox> {
+  const underWay = house.teardowns.get(sandboxId);
+  if (underWay) return underWay;
+  const ending = end(house, sandboxId, wish).finally(() => house.teardowns.delete(sandboxId));
+  house.teardowns.set(sandboxId, ending);
+  return ending;
+}
+
+async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox> {
+  await house.journal.flush();
+  const begun = await house.store.beginDestroy({ ...wish, sandboxId, atMs: house.clock.nowMs() });
+  const sandbox = begun ?? (await current(house, sandboxId));
+  if (isOver(sandbox.state)) return sandbox;
+  if (sandbox.state !== "destroying" || !sandbox.location) {
+    throw new SandboxerError("invalid_state", `a ${sandbox.state} sandbox cannot be destroyed yet`, {
+      details: { state: sandbox.state },
+    });
+  }
+
+  const { extensionId, ref } = sandbox.location;
+  await ask(house.registry.get(extensionId), (extension) =>
+    extension.destroy(ref, callContext(house.installationId, DESTROY_PATIENCE_MS)),
+  );
+  // Only now: a reader still on the connection learns from it that the sandbox is over.
+  house.boxes.drop(sandboxId);
+  house.reaper.forget(sandboxId);
+  const atMs = house.clock.nowMs();
+  const ended = await house.store.finishDestroy({ sandboxId, atMs, principalId: wish.principalId });
+  return ended ?? current(house, sandboxId);
+}
+
+async function current(house: House, sandboxId: string): Promise<Sandbox> {
+  const sandbox = await house.store.getSandboxById(sandboxId);
+  if (!sandbox) throw new SandboxerError("not_found", `no sandbox ${sandboxId}`);
+  return sandbox;
+}

@@ -1,0 +1,94 @@
+import {
+  type CallContext,
+  type Extension,
+  manifestSchema,
+  type Probe,
+  SandboxerError,
+} from "@sandboxer/contract";
+import type { Clock } from "../clock.ts";
+import { parse } from "../parse.ts";
+import type { Offer } from "../route/route.ts";
+
+const PROBE_LASTS_MS = 30_000;
+const PROBE_PATIENCE_MS = 10_000;
+
+export interface Registry {
+  /** `extension_unavailable` when it is not in this gateway's configuration. */
+  get(extensionId: string): Extension;
+  all(): readonly Extension[];
+  /** Every extension with a probe at most 30 s old. */
+  offers(): Promise<Offer[]>;
+  /** Probes every extension anew. */
+  doctor(): Promise<Map<string, Probe>>;
+}
+
+export function createRegistry(extensions: readonly Extension[], clock: Clock): Registry {
+  const byId = new Map<string, Extension>();
+  for (const extension of extensions) {
+    const { id } = parse(manifestSchema, extension.manifest);
+    if (byId.has(id)) throw new SandboxerError("invalid_request", `two extensions are named ${id}`);
+    byId.set(id, extension);
+  }
+  const probes = new Map<string, { readonly atMs: number; readonly probe: Promise<Probe> }>();
+
+  const probeAnew = (extension: Extension): Promise<Probe> => {
+    const probe = probeOf(extension);
+    probes.set(extension.manifest.id, { atMs: clock.monotonicMs(), probe });
+    return probe;
+  };
+  const recentProbe = (extension: Extension): Promise<Probe> => {
+    const known = probes.get(extension.manifest.id);
+    const fresh = known && clock.monotonicMs() - known.atMs < PROBE_LASTS_MS;
+    return fresh ? known.probe : probeAnew(extension);
+  };
+
+  return {
+    get(extensionId) {
+      const extension = byId.get(extensionId);
+      if (extension) return extension;
+      throw new SandboxerError("extension_unavailable", `no extension ${extensionId} is configured`);
+    },
+    all: () => [...byId.values()],
+    offers: () =>
+      Promise.all(
+        [...byId.values()].map(async (extension) => ({
+          manifest: extension.manifest,
+          probe: await recentProbe(extension),
+        })),
+      ),
+    async doctor() {
+      const entries = [...byId].map(async ([id, one]) => [id, await probeAnew(one)] as const);
+      return new Map(await Promise.all(entries));
+    },
+  };
+}
+
+/** A probe that throws or does not answer is an answer: this extension is unavailable. */
+async function probeOf(extension: Extension): Promise<Probe> {
+  const { promise: tooLate, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error("its probe did not answer")), PROBE_PATIENCE_MS);
+  try {
+    return await Promise.race([extension.probe(), tooLate]);
+  } catch (error) {
+    const { message, hint } = SandboxerError.from(error);
+    return { status: "unavailable", reason: message, fix: hint, findings: [] };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** An extension that breaks its word and throws something else is an extension that failed. */
+export async function ask<T>(extension: Extension, call: (extension: Extension) => Promise<T>): Promise<T> {
+  try {
+    return await call(extension);
+  } catch (error) {
+    if (SandboxerError.is(error)) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    throw new SandboxerError("extension_failed", `${extension.manifest.id}: ${message}`, { cause: error });
+  }
+}
+
+/** How long an extension is given; it may hold to the signal, and a later reconcile mends the rest. */
+export function callContext(installationId: string, patienceMs: number): CallContext {
+  return { installationId, signal: AbortSignal.timeout(patienceMs) };
+}

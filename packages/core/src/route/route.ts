@@ -1,0 +1,79 @@
+import {
+  type IsolationClass,
+  isAtLeast,
+  type Manifest,
+  type Probe,
+  type SandboxSpec,
+} from "@sandboxer/contract";
+
+/** What an extension says it can do, and whether it can here and now. */
+export interface Offer {
+  readonly manifest: Manifest;
+  readonly probe: Probe;
+}
+
+/** An extension that satisfies the whole spec, with the facts that rank it. */
+export interface Candidate {
+  readonly extensionId: string;
+  readonly hosting: Manifest["hosting"];
+  readonly isolation: IsolationClass;
+  readonly microUsdPerHour: number;
+}
+
+export interface RoutePlan {
+  /** Best first. */
+  readonly candidates: readonly Candidate[];
+  readonly rejected: readonly { readonly extensionId: string; readonly reason: string }[];
+}
+
+/** Pure: the same spec and offers give the same plan, in whatever order the offers come. */
+export function route(spec: SandboxSpec, offers: readonly Offer[]): RoutePlan {
+  const candidates: Candidate[] = [];
+  const rejected: { extensionId: string; reason: string }[] = [];
+  for (const offer of offers) {
+    const { id, hosting, isolation, price } = offer.manifest;
+    const reason = whyNot(spec, offer);
+    if (reason) rejected.push({ extensionId: id, reason });
+    else {
+      candidates.push({
+        extensionId: id,
+        hosting,
+        isolation: isolation.class,
+        microUsdPerHour: price.microUsdPerHour,
+      });
+    }
+  }
+  return {
+    candidates: candidates.sort(byPreference),
+    rejected: rejected.sort((a, b) => compareText(a.extensionId, b.extensionId)),
+  };
+}
+
+/** Hard filters. Every one fails closed: what a manifest does not say, it does not offer. */
+function whyNot(spec: SandboxSpec, { manifest, probe }: Offer): string | undefined {
+  if (spec.extensions && !spec.extensions.includes(manifest.id)) return "not among those allowed";
+  if (!isAtLeast(manifest.isolation.class, spec.isolation)) {
+    return `isolation is ${manifest.isolation.class}; ${spec.isolation} is asked`;
+  }
+  if (!manifest.images.includes(spec.image.kind)) return `takes no ${spec.image.kind} image`;
+  if (manifest.egress !== "enforced" && manifest.egress !== "provider") {
+    return `cannot deny egress: its rules are ${manifest.egress}`;
+  }
+  if (!manifest.persistence.includes(spec.persistence)) return `has no ${spec.persistence} sandboxes`;
+  const { maximumTtlMs } = manifest.limits;
+  if (maximumTtlMs !== undefined && spec.ttlMs > maximumTtlMs) {
+    return `ends a sandbox after ${maximumTtlMs} ms; ${spec.ttlMs} is asked`;
+  }
+  if (probe.status === "unavailable") return `unavailable: ${probe.reason}`;
+  return undefined;
+}
+
+function byPreference(a: Candidate, b: Candidate): number {
+  if (a.hosting !== b.hosting) return a.hosting === "self" ? -1 : 1;
+  return a.microUsdPerHour - b.microUsdPerHour || compareText(a.extensionId, b.extensionId);
+}
+
+/** By code unit, so that the order does not depend on the machine's locale. */
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,87 @@
+import { type Sandbox, SandboxerError } from "@sandboxer/contract";
+import type { Store } from "../store.ts";
+import { appendEvent } from "./events.ts";
+import { post } from "./ledger.ts";
+import type { Connection } from "./open.ts";
+import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
+
+export function creatingCommands(connection: Connection): Pick<Store, "beginCreate" | "settleCreate"> {
+  const { prepare, write } = connection;
+  return {
+    async beginCreate({ sandbox, attachment, holdMicroUsd, data }) {
+      const { id: sandboxId, orgId, principalId, createdAtMs: atMs } = sandbox;
+      write(() => {
+        refuseTakenName(connection, sandbox);
+        prepare(
+          `INSERT INTO sandboxes (id, org_id, principal_id, name, consumer, state, spec, best_effort,
+             created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        ).run(
+          sandboxId,
+          orgId,
+          principalId,
+          sandbox.name ?? null,
+          JSON.stringify(sandbox.consumer),
+          sandbox.state,
+          JSON.stringify(sandbox.spec),
+          JSON.stringify(sandbox.bestEffort),
+          atMs,
+        );
+        prepare(
+          `INSERT INTO attachments (id, org_id, sandbox_id, principal_id, created_at_ms)
+           VALUES (?, ?, ?, ?, ?)`,
+        ).run(attachment.id, orgId, sandboxId, attachment.principalId, attachment.createdAtMs);
+        post(connection, "hold", holdMicroUsd, { orgId, sandboxId, atMs });
+        appendEvent(connection, {
+          type: "sandbox.requested",
+          orgId,
+          atMs,
+          sandboxId,
+          principalId,
+          data: { ...data, holdMicroUsd },
+        });
+      });
+    },
+
+    async settleCreate(settle) {
+      return write(() => {
+        const row = prepare(
+          `UPDATE sandboxes SET state = 'running', extension_id = ?, host_id = ?, ref = ?,
+             best_effort = ?, started_at_ms = ?, expires_at_ms = ?, micro_usd_per_hour = ?
+           WHERE id = ? AND state = 'provisioning' RETURNING *`,
+        ).get(
+          settle.location.extensionId,
+          settle.location.hostId,
+          settle.location.ref,
+          JSON.stringify(settle.bestEffort),
+          settle.startedAtMs,
+          settle.expiresAtMs,
+          settle.microUsdPerHour,
+          settle.sandboxId,
+        ) as unknown as SandboxRow | undefined;
+        if (!row) return undefined;
+        const sandbox = toSandbox(row);
+        appendEvent(connection, {
+          type: "sandbox.created",
+          orgId: sandbox.orgId,
+          atMs: settle.startedAtMs,
+          sandboxId: sandbox.id,
+          principalId: sandbox.principalId,
+          data: { ...settle.data, location: settle.location, microUsdPerHour: settle.microUsdPerHour },
+        });
+        return sandbox;
+      });
+    },
+  };
+}
+
+function refuseTakenName({ prepare }: Connection, { name, orgId }: Sandbox): void {
+  if (name === undefined) return;
+  const taken = prepare("SELECT id FROM sandboxes WHERE org_id = ? AND name = ? AND ended_at_ms IS NULL").get(
+    orgId,
+    name,
+  ) as { id: string } | undefined;
+  if (!taken) return;
+  throw new SandboxerError("conflict", `a sandbox named ${name} is living`, {
+    details: { name, sandboxId: taken.id },
+  });
+}

@@ -1,0 +1,87 @@
+import { assertMove, type Sandbox } from "@sandboxer/contract";
+import { meter } from "../../ledger/meter.ts";
+import type { EndSandbox, Store } from "../store.ts";
+import { appendEvent } from "./events.ts";
+import { heldMicroUsd, postCharge } from "./ledger.ts";
+import type { Connection } from "./open.ts";
+import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
+
+type EndingCommands = Pick<Store, "failCreate" | "beginDestroy" | "finishDestroy" | "markGone">;
+type End = "destroyed" | "expired" | "failed" | "lost";
+
+export function endingCommands(connection: Connection): EndingCommands {
+  const { prepare, write } = connection;
+  return {
+    async failCreate(end) {
+      return write(() => endSandbox(connection, ["provisioning"], end, () => "failed"));
+    },
+
+    async beginDestroy({ sandboxId, ending, reason, atMs, principalId }) {
+      return write(() => {
+        const row = prepare(
+          `UPDATE sandboxes SET state = 'destroying', ending = ?, reason = ?
+           WHERE id = ? AND state IN ('running', 'paused') RETURNING *`,
+        ).get(ending, reason, sandboxId) as unknown as SandboxRow | undefined;
+        if (!row) return undefined;
+        appendEvent(connection, {
+          type: "sandbox.destroying",
+          orgId: row.org_id,
+          atMs,
+          sandboxId,
+          principalId,
+          data: { reason },
+        });
+        return toSandbox(row);
+      });
+    },
+
+    async finishDestroy(end) {
+      return write(() => endSandbox(connection, ["destroying"], end, ({ ending }) => ending ?? "destroyed"));
+    },
+
+    async markGone(end) {
+      return write(() => endSandbox(connection, ["running", "paused"], end, () => end.to));
+    },
+  };
+}
+
+/** Every end is the same commit: the state, the stopped meter, the money, the event. */
+function endSandbox(
+  connection: Connection,
+  from: readonly Sandbox["state"][],
+  end: EndSandbox,
+  becomes: (row: SandboxRow) => End,
+): Sandbox | undefined {
+  const { sandboxId, atMs } = end;
+  const row = connection.prepare("SELECT * FROM sandboxes WHERE id = ?").get(sandboxId) as unknown as
+    | SandboxRow
+    | undefined;
+  if (!row || !from.includes(row.state)) return undefined;
+  const state = becomes(row);
+  assertMove(row.state, state);
+
+  const charge = meter({
+    microUsdPerHour: row.micro_usd_per_hour,
+    startedAtMs: row.started_at_ms ?? undefined,
+    expiresAtMs: row.expires_at_ms ?? undefined,
+    endedAtMs: atMs,
+    heldMicroUsd: heldMicroUsd(connection, sandboxId),
+  });
+  postCharge(connection, charge, { orgId: row.org_id, sandboxId, atMs });
+  const reason = end.reason ?? row.reason;
+  const ended = connection
+    .prepare(
+      `UPDATE sandboxes SET state = ?, reason = ?, ended_at_ms = ?, cost_micro_usd = ?
+       WHERE id = ? AND state = ? RETURNING *`,
+    )
+    .get(state, reason, atMs, charge.captureMicroUsd, sandboxId, row.state) as unknown as SandboxRow;
+  appendEvent(connection, {
+    type: `sandbox.${state}`,
+    orgId: row.org_id,
+    atMs,
+    sandboxId,
+    principalId: end.principalId,
+    data: { ...end.data, reason, costMicroUsd: charge.captureMicroUsd },
+  });
+  return toSandbox(ended);
+}

@@ -1,0 +1,51 @@
+import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { migrate } from "./migrations.ts";
+
+const BUSY_TIMEOUT_MS = 5_000;
+
+/** One connection: statements prepared once, writes one at a time. */
+export interface Connection {
+  prepare(sql: string): StatementSync;
+  /** Takes the write lock first, so that what is read inside still holds when it is written. */
+  write<T>(work: () => T): T;
+  close(): void;
+}
+
+export function openConnection(path: string): Connection {
+  keepPrivate(path);
+  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
+  // A commit that was answered survives a power cut: FULL syncs the log on every commit.
+  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF");
+
+  const statements = new Map<string, StatementSync>();
+  const prepare = (sql: string): StatementSync => {
+    const known = statements.get(sql);
+    if (known) return known;
+    const statement = db.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
+  const write = <T>(work: () => T): T => {
+    prepare("BEGIN IMMEDIATE").run();
+    try {
+      const result = work();
+      prepare("COMMIT").run();
+      return result;
+    } catch (error) {
+      if (db.isTransaction) prepare("ROLLBACK").run();
+      throw error;
+    }
+  };
+
+  write(() => migrate(db));
+  return { prepare, write, close: () => db.close() };
+}
+
+/** Specs carry variables and rows carry key hashes: nobody else on the machine may read them. */
+function keepPrivate(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, "a", 0o600));
+  chmodSync(path, 0o600);
+}

@@ -1,0 +1,22 @@
+import type { Store } from "../store.ts";
+import { creatingCommands } from "./creating.ts";
+import { endingCommands } from "./ending.ts";
+import { eventCommands } from "./events.ts";
+import { keyCommands } from "./keys.ts";
+import { ledgerCommands } from "./ledger.ts";
+import { openConnection } from "./open.ts";
+import { sandboxCommands } from "./sandboxes.ts";
+
+/** The embedded store: one file, no server. Several processes of one machine may share it. */
+export function openSqliteStore(path: string): Store {
+  const connection = openConnection(path);
+  return {
+    ...keyCommands(connection),
+    ...creatingCommands(connection),
+    ...endingCommands(connection),
+    ...sandboxCommands(connection),
+    ...eventCommands(connection),
+    ...ledgerCommands(connection),
+    close: async () => connection.close(),
+  };
+}

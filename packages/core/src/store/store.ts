@@ -1,0 +1,129 @@
+import type {
+  Attachment,
+  Event,
+  EventType,
+  Location,
+  Principal,
+  Rights,
+  Sandbox,
+  SandboxState,
+} from "@sandboxer/contract";
+
+/**
+ * Everything durable, as atomic commands: each method commits wholly or not at all, and each change
+ * of state compares before it sets, so of two racing verbs one wins and the other is told. There
+ * is deliberately no `transaction(fn)`: a networked database could not offer it to this code.
+ */
+export interface Store {
+  /** Keeps the first value ever given for the key and answers it from then on. */
+  claimMeta(key: string, value: string): Promise<string>;
+
+  insertKey(key: KeyRecord): Promise<void>;
+  findPrincipalByKeyHash(hash: string): Promise<Principal | undefined>;
+
+  /** `conflict` when a living sandbox of the org has the name. */
+  beginCreate(begin: BeginCreate): Promise<void>;
+  /** provisioning → running. `undefined` when it is no longer provisioning. */
+  settleCreate(settle: SettleCreate): Promise<Sandbox | undefined>;
+  /** provisioning → failed; the hold is released. */
+  failCreate(end: EndSandbox): Promise<Sandbox | undefined>;
+  /** running | paused → destroying, remembering what it will be once that is done. */
+  beginDestroy(begin: BeginDestroy): Promise<Sandbox | undefined>;
+  /** destroying → what `beginDestroy` said; the meter stops, captures and releases. */
+  finishDestroy(end: EndSandbox): Promise<Sandbox | undefined>;
+  /** running | paused → lost | expired, for a box that went without us; the meter stops. */
+  markGone(end: EndSandbox & { readonly to: "lost" | "expired" }): Promise<Sandbox | undefined>;
+
+  /** By id or by the name of a living one, within the org. */
+  getSandbox(orgId: string, idOrName: string): Promise<Sandbox | undefined>;
+  /** Across orgs: for the house itself, never for a caller. */
+  getSandboxById(sandboxId: string): Promise<Sandbox | undefined>;
+  /** Newest first. */
+  listSandboxes(query: SandboxQuery): Promise<Sandbox[]>;
+  /** Across orgs: every sandbox whose story is not over. */
+  listUnfinished(): Promise<Sandbox[]>;
+  /** The principal's attachment to the sandbox, made now if there is none. */
+  ensureAttachment(attachment: Attachment): Promise<Attachment>;
+
+  appendEvents(events: readonly NewEvent[]): Promise<void>;
+  listEvents(orgId: string, afterSeq: number, limit: number): Promise<Event[]>;
+  listLedger(orgId: string, sandboxId: string): Promise<LedgerEntry[]>;
+
+  close(): Promise<void>;
+}
+
+export interface KeyRecord {
+  readonly id: string;
+  readonly orgId: string;
+  readonly principalId: string;
+  /** The key this one was derived from; its rights bind too. */
+  readonly parentId?: string;
+  readonly rights: Rights;
+  readonly hash: string;
+  readonly createdAtMs: number;
+}
+
+/** The store gives it an id, the next `seq` of its org, and its hash. */
+export interface NewEvent {
+  readonly type: EventType;
+  readonly orgId: string;
+  readonly atMs: number;
+  readonly sandboxId?: string | undefined;
+  /** Absent when the house itself acts: the clock, the reconciler. */
+  readonly principalId?: string | undefined;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface BeginCreate {
+  readonly sandbox: Sandbox;
+  readonly attachment: Attachment;
+  readonly holdMicroUsd: number;
+  readonly data: NewEvent["data"];
+}
+
+export interface SettleCreate {
+  readonly sandboxId: string;
+  readonly location: Location;
+  readonly bestEffort: readonly string[];
+  readonly startedAtMs: number;
+  readonly expiresAtMs: number;
+  readonly microUsdPerHour: number;
+  readonly data: NewEvent["data"];
+}
+
+export interface BeginDestroy {
+  readonly sandboxId: string;
+  readonly ending: "destroyed" | "expired";
+  readonly reason: string;
+  readonly atMs: number;
+  readonly principalId?: string | undefined;
+}
+
+export interface EndSandbox {
+  readonly sandboxId: string;
+  readonly atMs: number;
+  /** Left out, the reason already on the row stands. */
+  readonly reason?: string;
+  readonly principalId?: string | undefined;
+  readonly data?: NewEvent["data"];
+}
+
+export interface SandboxQuery {
+  readonly orgId: string;
+  readonly states?: readonly SandboxState[] | undefined;
+  readonly limit: number;
+  /** The id of the last sandbox of the page before. */
+  readonly after?: string | undefined;
+}
+
+/** Money moves from the credited account to the debited one, so every entry sums to zero. */
+export interface LedgerEntry {
+  readonly id: string;
+  readonly orgId: string;
+  readonly sandboxId: string;
+  readonly kind: "hold" | "capture" | "release";
+  readonly debit: string;
+  readonly credit: string;
+  readonly amountMicroUsd: number;
+  readonly atMs: number;
+}

@@ -1,0 +1,93 @@
+import { type Box, ERRORS, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import type { House } from "./house.ts";
+import { ask, callContext } from "./registry/registry.ts";
+import type { Candidate } from "./route/route.ts";
+
+const CREATE_PATIENCE_MS = 120_000;
+const CLEANUP_PATIENCE_MS = 10_000;
+
+interface Attempt {
+  readonly extensionId: string;
+  readonly tookMs: number;
+  /** Absent when it succeeded. */
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+export interface Taken {
+  readonly box: Box;
+  readonly candidate: Candidate;
+  readonly triedAtMs: number;
+  readonly attempts: readonly Attempt[];
+}
+
+/** Typed failover: the next candidate is tried only for errors whose row in the table says so. */
+export async function tryEach(
+  house: House,
+  sandbox: Sandbox,
+  candidates: readonly Candidate[],
+): Promise<Taken> {
+  const attempts: Attempt[] = [];
+  for (const [index, candidate] of candidates.entries()) {
+    const { extensionId } = candidate;
+    const triedAtMs = house.clock.nowMs();
+    const since = house.clock.monotonicMs();
+    const tookMs = () => Math.round(house.clock.monotonicMs() - since);
+    try {
+      const box = await ask(house.registry.get(extensionId), (extension) =>
+        extension.create(sandbox.spec, {
+          ...callContext(house.installationId, CREATE_PATIENCE_MS),
+          sandboxId: sandbox.id,
+          orgId: sandbox.orgId,
+        }),
+      );
+      attempts.push({ extensionId, tookMs: tookMs() });
+      return { box, candidate, triedAtMs, attempts };
+    } catch (thrown) {
+      const error = SandboxerError.from(thrown);
+      attempts.push({ extensionId, tookMs: tookMs(), error: { code: error.code, message: error.message } });
+      // It may have made something before it failed; ours is the only name known for it.
+      await discard(house, extensionId, sandbox.id);
+      if (ERRORS[error.code].failover && index < candidates.length - 1) continue;
+      throw await fail(house, sandbox, error, attempts);
+    }
+  }
+  throw new SandboxerError("internal", "a plan without a candidate reached its tries");
+}
+
+/** The row says `failed` and the hold is released; the error says what was tried. */
+export async function fail(
+  house: House,
+  { id, principalId }: Sandbox,
+  error: SandboxerError,
+  attempts: readonly Attempt[],
+): Promise<SandboxerError> {
+  const atMs = house.clock.nowMs();
+  try {
+    await house.store.failCreate({
+      sandboxId: id,
+      atMs,
+      principalId,
+      reason: error.message,
+      data: { attempts },
+    });
+  } catch (unwritten) {
+    // The caller hears of the first failure; the row stays `provisioning` for reconcile to end.
+    house.report(`recording that ${id} failed`, SandboxerError.from(unwritten));
+  }
+  return new SandboxerError(error.code, error.message, {
+    details: { ...error.details, sandboxId: id, attempts },
+    hint: error.hint,
+    cause: error,
+  });
+}
+
+/** Best effort: what stays is found again by reconcile, and has its own dead-man switch. */
+export async function discard(house: House, extensionId: string, ref: string): Promise<void> {
+  try {
+    await house.registry
+      .get(extensionId)
+      .destroy(ref, callContext(house.installationId, CLEANUP_PATIENCE_MS));
+  } catch (error) {
+    house.report(`discarding ${ref} of ${extensionId}`, SandboxerError.from(error));
+  }
+}

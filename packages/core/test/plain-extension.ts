@@ -1,0 +1,143 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type Box,
+  CONTRACT_VERSION,
+  type Extension,
+  type Files,
+  type ListedBox,
+  type Manifest,
+  type Probe,
+  type Process,
+  SandboxerError,
+} from "@sandboxer/contract";
+import { startProcess } from "./plain-process.ts";
+
+/** What a test may change while it runs. Boxes are folders under `root`, so they outlive a gateway. */
+export interface PlainExtension extends Extension {
+  readonly root: string;
+  readonly calls: { probe: number; create: number; attach: number; destroy: number };
+  probeAnswer: () => Promise<Probe>;
+  /** Runs before a call does its work; throws to make it fail. */
+  before: Partial<Record<"create" | "attach" | "list" | "destroy", () => Promise<void>>>;
+}
+
+/** Runs commands as plain child processes in a folder. It isolates nothing: for tests of core only. */
+export function createPlainExtension(root: string, manifest: Partial<Manifest> = {}): PlainExtension {
+  const boxes = new Map<string, Set<Box>>();
+  const folder = (ref: string) => join(root, ref);
+  const attached = (ref: string): Box => {
+    const box = openBox(folder(ref), ref);
+    boxes.set(ref, (boxes.get(ref) ?? new Set()).add(box));
+    return box;
+  };
+  const extension: PlainExtension = {
+    root,
+    calls: { probe: 0, create: 0, attach: 0, destroy: 0 },
+    before: {},
+    probeAnswer: async () => ({ status: "offer", findings: [] }),
+    manifest: { ...PLAIN_MANIFEST, ...manifest },
+    probe() {
+      extension.calls.probe++;
+      return extension.probeAnswer();
+    },
+    async create(spec, { sandboxId, installationId }) {
+      extension.calls.create++;
+      await extension.before.create?.();
+      mkdirSync(folder(`box-${sandboxId}`), { recursive: true });
+      const listed = { ref: `box-${sandboxId}`, sandboxId, hostId: "here", installationId };
+      writeFileSync(join(folder(listed.ref), ".box.json"), JSON.stringify({ ...listed, env: spec.env }));
+      return attached(listed.ref);
+    },
+    async attach(ref) {
+      extension.calls.attach++;
+      await extension.before.attach?.();
+      if (!existsSync(folder(ref))) throw new SandboxerError("not_found", `no box ${ref}`);
+      return attached(ref);
+    },
+    async list() {
+      await extension.before.list?.();
+      const names = existsSync(root) ? readdirSync(root) : [];
+      return names.map(
+        (ref) => JSON.parse(readFileSync(join(folder(ref), ".box.json"), "utf8")) as ListedBox,
+      );
+    },
+    async destroy(ref) {
+      extension.calls.destroy++;
+      await extension.before.destroy?.();
+      rmSync(folder(ref), { recursive: true, force: true });
+      for (const box of boxes.get(ref) ?? []) box.close();
+      boxes.delete(ref);
+    },
+    async extend() {},
+    async close() {
+      for (const open of boxes.values()) for (const box of open) box.close();
+    },
+  };
+  return extension;
+}
+
+const PLAIN_MANIFEST: Manifest = {
+  schema: 1,
+  contract: CONTRACT_VERSION,
+  id: "plain",
+  title: "Plain processes",
+  hosting: "self",
+  isolation: { class: "process", technology: "none" },
+  images: ["host"],
+  facets: [],
+  persistence: ["ephemeral"],
+  egress: "enforced",
+  credentials: "none",
+  regions: [],
+  limits: {},
+  price: { basis: "provisioned", microUsdPerHour: 0 },
+};
+
+function openBox(folder: string, ref: string): Box {
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+  const { env } = JSON.parse(readFileSync(join(folder, ".box.json"), "utf8"));
+  const processes = new Map<string, Process>();
+  return {
+    ref,
+    hostId: "here",
+    bestEffort: ["isolation: there is none"],
+    closed,
+    close,
+    files: plainFiles(folder),
+    async exec(request) {
+      const process = await startProcess(folder, { ...request, env: { ...env, ...request.env } }, closed);
+      processes.set(process.id, process);
+      return process;
+    },
+    async attachProcess(id) {
+      const process = processes.get(id);
+      if (!process) throw new SandboxerError("not_found", `no process ${id}`);
+      return process;
+    },
+  };
+}
+
+function plainFiles(folder: string): Files {
+  const unsupported = () => Promise.reject(new SandboxerError("unsupported", "not in plain boxes"));
+  return {
+    async read(path) {
+      const { size, mode, mtimeMs } = statSync(join(folder, path));
+      async function* data() {
+        yield readFileSync(join(folder, path));
+      }
+      return { size, mode: mode & 0o7777, mtimeMs, data: data() };
+    },
+    async write(path, source) {
+      const parts: Uint8Array[] = [];
+      for await (const part of source) parts.push(part);
+      writeFileSync(join(folder, path), Buffer.concat(parts));
+      return parts.reduce((total, part) => total + part.length, 0);
+    },
+    stat: unsupported,
+    list: unsupported,
+    mkdir: unsupported,
+    move: unsupported,
+    remove: unsupported,
+  };
+}
