@@ -1,1 +1,59 @@
 #!/usr/bin/env node
+// Plain JavaScript that any node can read: it finds a node new enough, then hands over to ../src.
+import { spawn } from "node:child_process";
+import module, { createRequire } from "node:module";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const NEEDED = 24;
+
+if (Number(process.versions.node.split(".")[0]) >= NEEDED) await start();
+else startWithNewerNode();
+
+async function start() {
+  hushExpectedWarnings();
+  // Not the default folder below /tmp, where another user of the machine could lie in wait.
+  module.enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "sandboxer"));
+  const { main } = await import("../src/main.ts");
+  await main(process.argv.slice(2));
+}
+
+/** SQLite and type stripping are chosen knowingly; every other warning is shown. */
+function hushExpectedWarnings() {
+  const emitWarning = process.emitWarning;
+  process.emitWarning = (warning, ...rest) => {
+    const type = typeof rest[0] === "string" ? rest[0] : rest[0]?.type;
+    if (type === "ExperimentalWarning" && /SQLite|Type Stripping/.test(String(warning))) return;
+    emitWarning.call(process, warning, ...rest);
+  };
+}
+
+function startWithNewerNode() {
+  const node = bundledNode();
+  if (!node) {
+    console.error(`error: sandboxer needs Node.js ${NEEDED} or newer; this is ${process.versions.node}`);
+    process.exit(69);
+  }
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
+  // A terminal sends Ctrl-C to both of us; anything else sends signals to this process alone.
+  const onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.on(signal, () => (signal === "SIGINT" && onTerminal) || child.kill(signal));
+  }
+  child.on("exit", (code, signal) => {
+    if (!signal) process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
+
+/** The npm packages that carry a node binary; an optional dependency of this one. */
+function bundledNode() {
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`node-linux-${process.arch}/package.json`);
+    return join(manifest, "..", "bin", "node");
+  } catch {
+    return undefined;
+  }
+}

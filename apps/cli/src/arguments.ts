@@ -1,0 +1,52 @@
+import { InvalidArgumentError } from "commander";
+
+const UNITS_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** `90s`, `1h30m`, `500ms`; a number alone is seconds. */
+export function durationMs(text: string): number {
+  const wrong = () => new InvalidArgumentError("Give a time such as 90s, 30m or 1h30m.");
+  if (/^\d+(?:\.\d+)?$/.test(text)) return positive(Math.round(Number(text) * 1_000), wrong);
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(text)) throw wrong();
+  let total = 0;
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
+    total += Number(amount) * (UNITS_MS[unit as string] as number);
+  }
+  return positive(Math.round(total), wrong);
+}
+
+function positive(value: number, wrong: () => Error): number {
+  if (!Number.isSafeInteger(value) || value <= 0) throw wrong();
+  return value;
+}
+
+/** `NAME=value`, or `NAME` alone for this shell's own value. Given again, it adds. */
+export function variable(
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const cut = text.indexOf("=");
+  const name = cut < 0 ? text : text.slice(0, cut);
+  if (name === "") throw new InvalidArgumentError("Give a variable as NAME=value.");
+  const value = cut < 0 ? process.env[name] : text.slice(cut + 1);
+  if (value === undefined)
+    throw new InvalidArgumentError(`${name} is not set in this shell; give ${name}=value.`);
+  return { ...before, [name]: value };
+}
+
+export function label(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const cut = text.indexOf("=");
+  if (cut < 1) throw new InvalidArgumentError("Give a label as key=value.");
+  return { ...before, [text.slice(0, cut)]: text.slice(cut + 1) };
+}
+
+export function portNumber(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65_535)) throw new InvalidArgumentError("A port is a number from 0 to 65535.");
+  return port;
+}

@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import { durationMs, label, variable } from "../arguments.ts";
+
+interface Options {
+  readonly name?: string;
+  readonly ttl?: number;
+  readonly env?: Record<string, string>;
+  readonly label?: Record<string, string>;
+  readonly rootfs?: string;
+  readonly json?: true;
+}
+
+export function register(program: Command): void {
+  program
+    .command("create")
+    .description("create a sandbox and print its id")
+    .option("--name <name>", "a name to use instead of the id")
+    .option("--ttl <time>", "how long it lives (default: 1h)", durationMs)
+    .option("-e, --env <NAME=value>", "a variable of every command in it", variable)
+    .option("-l, --label <key=value>", "a label", label)
+    .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
+    .option("--json", "print everything about it")
+    .addHelpText("after", "\nExample:\n  $ sandboxer create --name build --ttl 30m --env CI=1")
+    .action(create);
+}
+
+async function create({ name, ttl, env = {}, label: labels = {}, rootfs, json }: Options): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const { imageOf } = await import("../image.ts");
+  const sandbox = await withClient((client) =>
+    client.sandboxes.create({
+      ...(name !== undefined && { name }),
+      ...(ttl && { ttlMs: ttl }),
+      image: imageOf(rootfs),
+      env,
+      labels,
+    }),
+  );
+  process.stdout.write(`${json ? JSON.stringify(sandbox.info) : sandbox.id}\n`);
+  process.exit(0);
+}

@@ -1,0 +1,51 @@
+import type { Client, Sandbox } from "@sandboxer/sdk";
+import type { Command } from "commander";
+
+interface Options {
+  readonly all?: true;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("rm")
+    .description("destroy sandboxes, and everything in them")
+    .argument("[sandbox...]", "their ids or names")
+    .option("-a, --all", "every one that lives")
+    .option("--json", "print what became of them; give errors as JSON")
+    .addHelpText("after", "\nExample:\n  $ sandboxer rm build")
+    .action(rm);
+}
+
+async function rm(names: string[], { all, json = false }: Options): Promise<void> {
+  const { SandboxerError } = await import("@sandboxer/contract");
+  if (Boolean(all) === names.length > 0) {
+    throw new SandboxerError("invalid_request", "name the sandboxes to destroy, or give --all", {
+      hint: "`sandboxer ls` shows them.",
+    });
+  }
+  const { withClient } = await import("../connect.ts");
+  const exitCodes = await withClient(async (client) => {
+    const wanted = all ? await living(client) : names.map((name) => client.sandboxes.get(name));
+    return Promise.all(wanted.map((sandbox) => remove(Promise.resolve(sandbox), json)));
+  });
+  process.exit(exitCodes.find((code) => code !== 0) ?? 0);
+}
+
+async function remove(found: Promise<Sandbox>, json: boolean): Promise<number> {
+  try {
+    const info = await (await found).destroy();
+    process.stdout.write(`${json ? JSON.stringify(info) : info.id}\n`);
+    return 0;
+  } catch (error) {
+    const { report } = await import("../report.ts");
+    return report(error, json);
+  }
+}
+
+async function living(client: Client): Promise<Sandbox[]> {
+  const found: Sandbox[] = [];
+  const query = { states: ["provisioning", "running", "paused"], limit: 200 } as const;
+  for await (const sandbox of client.sandboxes.all(query)) found.push(sandbox);
+  return found;
+}

@@ -1,0 +1,75 @@
+import type { Process } from "@sandboxer/contract";
+import type { Sandbox } from "@sandboxer/sdk";
+import type { Command } from "commander";
+import { durationMs, variable } from "../arguments.ts";
+import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
+
+interface Options {
+  readonly env?: Record<string, string>;
+  readonly cwd?: string;
+  readonly timeout?: number;
+  readonly ttl?: number;
+  readonly rootfs?: string;
+}
+
+export function register(program: Command): void {
+  program
+    .command("run")
+    .description("run one command in a fresh sandbox, and take the sandbox down")
+    .argument("<argv...>", "the command and its arguments")
+    .option("-e, --env <NAME=value>", "a variable; NAME alone takes this shell's value", variable)
+    .option("--cwd <folder>", "where to run; relative ones start at the home")
+    .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
+    .option("--ttl <time>", "the longest the sandbox lives (default: 1h)", durationMs)
+    .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
+    .option("--json", "give errors as JSON")
+    .passThroughOptions()
+    .addHelpText("after", "\nExample:\n  $ echo 'print(6*7)' | sandboxer run --timeout 10s -- python3 -")
+    .action(run);
+}
+
+async function run(argv: string[], { env = {}, cwd, timeout, ttl, rootfs }: Options): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const { imageOf } = await import("../image.ts");
+  let remote: Process | undefined;
+  let stop = (_exitCode: number): void => {};
+  const stopped = new Promise<number>((resolve) => {
+    stop = resolve;
+  });
+  forwardSignals(() => remote, stop);
+  whenReaderLeaves(stop);
+
+  const exitCode = await withClient(async (client) => {
+    const sandbox = await client.sandboxes.create({ image: imageOf(rootfs), ...lifetime(ttl, timeout) });
+    const finished = start(sandbox);
+    // Whichever is first; the other then ends with its sandbox.
+    finished.catch(() => {});
+    try {
+      return await Promise.race([finished, stopped]);
+    } finally {
+      await sandbox.destroy();
+    }
+  });
+  process.exit(exitCode);
+
+  async function start(sandbox: Sandbox): Promise<number> {
+    const stdin = hasInput();
+    remote = await sandbox.exec({
+      argv,
+      env,
+      stdin,
+      ...(cwd && { cwd }),
+      ...(timeout && { timeoutMs: timeout }),
+    });
+    return exitCodeOf(await relay(remote, stdin));
+  }
+}
+
+const HOUR_MS = 3_600_000;
+const SLACK_MS = 60_000;
+
+/** Long enough for the timeout to be what ends the command; otherwise the gateway's own default. */
+function lifetime(ttl: number | undefined, timeout = 0): { ttlMs?: number } {
+  if (ttl !== undefined) return { ttlMs: ttl };
+  return timeout + SLACK_MS > HOUR_MS ? { ttlMs: timeout + SLACK_MS } : {};
+}

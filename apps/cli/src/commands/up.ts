@@ -1,0 +1,66 @@
+import type { Command } from "commander";
+import { portNumber } from "../arguments.ts";
+
+interface Options {
+  readonly port: number;
+  readonly logFile?: string;
+  readonly json?: true;
+}
+
+export function register(program: Command): void {
+  program
+    .command("up")
+    .description("start the gateway on this machine")
+    .option("--port <number>", "where to listen, 0 for any (or SANDBOXER_PORT)", portNumber, defaultPort())
+    .option("--log-file <file>", "write the request log there instead of to standard error")
+    .option("--json", "print {url, apiKey} once ready, and nothing else")
+    .addHelpText("after", "\nExample:\n  $ sandboxer up --port 7070")
+    .action(up);
+}
+
+async function up({ port, logFile, json }: Options): Promise<void> {
+  const { createLog, openGateway, untilSignal } = await import("@sandboxer/gateway");
+  const { homeDirectory } = await import("@sandboxer/gateway/home");
+  const home = homeDirectory();
+  const gateway = await openGateway({ home, listen: { host: "127.0.0.1", port }, log: createLog(logFile) });
+  const say = (text: string) => void process.stdout.write(`${text}\n`);
+  // Before anybody is told that it is ready: a signal may follow at once.
+  const ended = untilSignal(gateway, json ? () => {} : say);
+  say(json ? JSON.stringify({ url: gateway.url, apiKey: gateway.apiKey }) : welcome(gateway.url ?? "", home));
+  await ended;
+  process.exit(0);
+}
+
+/** Every line can be pasted as it is. */
+function welcome(url: string, home: string): string {
+  const inEnvironment = Boolean(process.env.SANDBOXER_API_KEY);
+  const file = `${home}/root.key`;
+  const key = inEnvironment ? "$SANDBOXER_API_KEY" : `$(cat ${quote(file)})`;
+  const keyInCode = inEnvironment
+    ? "process.env.SANDBOXER_API_KEY"
+    : `readFileSync(${JSON.stringify(file)}, "utf8").trim()`;
+  // npm sets it for `npm start` and `npx`: then the program is on no other terminal's PATH.
+  const program = process.env.npm_execpath ? "npx sandboxer" : "sandboxer";
+  const itsHome = process.env.SANDBOXER_HOME ? `SANDBOXER_HOME=${quote(home)} ` : "";
+  return `sand-boxer listens on ${url}
+The key is ${inEnvironment ? "the one in SANDBOXER_API_KEY" : `in ${file}`}
+
+In another terminal:
+  ${itsHome}${program} run -- echo hello
+  curl -X POST ${url}/v1/sandboxes -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' -d '{}'
+From TypeScript:
+  import { readFileSync } from "node:fs";
+  import { createClient } from "@sandboxer/sdk";
+  const client = createClient({ url: "${url}", apiKey: ${keyInCode} });
+  console.log(await (await client.sandboxes.create()).run(["echo", "hello"]));
+
+Ctrl-C ends the gateway.`;
+}
+
+function quote(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function defaultPort(): number {
+  return process.env.SANDBOXER_PORT ? portNumber(process.env.SANDBOXER_PORT) : 7070;
+}

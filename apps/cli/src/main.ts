@@ -1,0 +1,26 @@
+import { readFileSync } from "node:fs";
+
+/** Everything heavy is loaded by need, so that what needs little is quick. */
+export async function main(args: readonly string[]): Promise<void> {
+  const version = readVersion();
+  const asJson = wantsJson(args);
+  if (args[0] === "-v" || args[0] === "--version") return void process.stdout.write(`${version}\n`);
+  try {
+    const { runProgram } = await import("./program.ts");
+    await runProgram(args, { version, asJson });
+  } catch (error) {
+    const { report } = await import("./report.ts");
+    process.exit(report(error, asJson));
+  }
+}
+
+/** Looked for before the command's own arguments begin: those belong to the command. */
+function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return args.slice(0, end < 0 ? undefined : end).includes("--json");
+}
+
+function readVersion(): string {
+  const manifest = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}

@@ -1,0 +1,82 @@
+import { fstatSync } from "node:fs";
+import { constants } from "node:os";
+import { isatty } from "node:tty";
+import type { Exit, Process, Signal } from "@sandboxer/contract";
+
+/** Linux's /dev/null, by its numbers (1, 3). */
+const NULL_DEVICE = 0x103;
+
+/** Whether there is input to pass on: a pipe or a file, but neither a terminal nor nothing. */
+export function hasInput(): boolean {
+  try {
+    return !isatty(0) && fstatSync(0).rdev !== NULL_DEVICE;
+  } catch {
+    return false;
+  }
+}
+
+/** Passes bytes both ways until the process ends. Adds nothing of its own. */
+export async function relay(remote: Process, withInput: boolean): Promise<Exit> {
+  if (withInput) void passInput(remote);
+  for await (const event of remote.events) {
+    if (event.type === "exit") {
+      if (withInput) process.stdin.destroy();
+      return event.exit;
+    }
+    await write(process[event.type], event.data);
+  }
+  throw new Error("the process's output ended without an exit");
+}
+
+/** A command may end without reading its input; what is left is then nobody's. */
+async function passInput(remote: Process): Promise<void> {
+  try {
+    for await (const chunk of process.stdin) await remote.writeStdin(chunk as Uint8Array);
+    await remote.closeStdin();
+  } catch {}
+}
+
+/** Waits until the bytes are out. After an error it waits for good: `whenReaderLeaves` ends us. */
+function write(stream: NodeJS.WriteStream, data: Uint8Array): Promise<void> {
+  return new Promise((resolve) => stream.write(data, (error) => error ?? resolve()));
+}
+
+/** As a shell reports it. */
+export function exitCodeOf(exit: Exit): number {
+  switch (exit.kind) {
+    case "exited":
+      return exit.code;
+    case "timeout":
+      return 124;
+    case "signalled":
+      return 128 + (constants.signals[`SIG${exit.signal}` as NodeJS.Signals] ?? 0);
+  }
+}
+
+const FORWARDED: Readonly<Record<string, Signal>> = {
+  SIGINT: "INT",
+  SIGTERM: "TERM",
+  SIGHUP: "HUP",
+  SIGQUIT: "QUIT",
+};
+
+/** The first signal goes to the command; the second calls `abandon`; the third does not wait for that. */
+export function forwardSignals(target: () => Process | undefined, abandon: (exitCode: number) => void): void {
+  let count = 0;
+  for (const [name, signal] of Object.entries(FORWARDED)) {
+    const exitCode = 128 + constants.signals[name as NodeJS.Signals];
+    process.on(name, () => {
+      const remote = target();
+      count = Math.max(count + 1, remote ? 1 : 2);
+      if (count === 1) remote?.signal(signal).catch(() => {});
+      else if (count === 2) abandon(exitCode);
+      else process.exit(exitCode);
+    });
+  }
+}
+
+/** Whoever read our output has left, as in `| head`: the command has nobody to write to. */
+export function whenReaderLeaves(abandon: (exitCode: number) => void): void {
+  const asIfBySignal = 128 + constants.signals.SIGPIPE;
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => abandon(asIfBySignal));
+}

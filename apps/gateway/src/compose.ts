@@ -1,0 +1,72 @@
+import { join } from "node:path";
+import { type Core, createCore, openSqliteStore } from "@sandboxer/core";
+import { createLocalExtension } from "@sandboxer/extensions/local";
+import { announceRunning, homeDirectory, makeHome } from "./home.ts";
+import { lockHome } from "./lock.ts";
+import { createLog, type Log } from "./log.ts";
+import { createApp } from "./rest/app.ts";
+import { enrolRootKey, openRootKey } from "./root-key.ts";
+import { type Listen, listen } from "./serve.ts";
+
+export interface GatewayOptions {
+  /** Everything this installation keeps. SANDBOXER_HOME or ~/.sandboxer, unless said otherwise. */
+  readonly home?: string;
+  /** `false` opens the gateway for this process alone, through `fetch`. */
+  readonly listen: Listen | false;
+  readonly log?: Log;
+}
+
+export interface Gateway {
+  /** The whole API without a socket. */
+  fetch(url: string, init?: RequestInit): Promise<Response>;
+  readonly url?: string;
+  /** The root key. */
+  readonly apiKey: string;
+  readonly core: Core;
+  /** Lets go of everything; sandboxes live on. */
+  close(): Promise<void>;
+}
+
+/** The only place that names extensions and puts the parts together. */
+export async function openGateway(options: GatewayOptions): Promise<Gateway> {
+  const { home = homeDirectory(), log = createLog() } = options;
+  const closers: (() => unknown)[] = [];
+  /** Last opened, first closed; also what undoes an opening that fails half-way. */
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  try {
+    makeHome(home);
+    if (options.listen) closers.push(lockHome(home));
+    const apiKey = openRootKey(home);
+    const store = openSqliteStore(join(home, "state.db"));
+    closers.push(() => store.close());
+    await enrolRootKey(store, apiKey);
+    const core = await createCore({
+      store,
+      extensions: [createLocalExtension({ dir: join(home, "engine") })],
+      report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
+    });
+    closers.push(() => core.close());
+    await core.start();
+    const app = createApp({ core, log, allowed: allowedByEnvironment() });
+    const fetch = (url: string, init?: RequestInit) => Promise.resolve(app.fetch(new Request(url, init)));
+    if (!options.listen) return { fetch, apiKey, core, close };
+
+    const server = await listen(async (request) => app.fetch(request), options.listen);
+    closers.push(() => server.close());
+    closers.push(announceRunning(home, server.url));
+    return { fetch, url: server.url, apiKey, core, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function allowedByEnvironment() {
+  const listOf = (text = "") => text.split(",").flatMap((part) => part.trim() || []);
+  return {
+    hosts: listOf(process.env.SANDBOXER_ALLOWED_HOSTS?.toLowerCase()),
+    origins: listOf(process.env.SANDBOXER_ALLOWED_ORIGINS),
+  };
+}

@@ -1,0 +1,3 @@
+export { type Gateway, type GatewayOptions, openGateway } from "./compose.ts";
+export { createLog, type Log, silent } from "./log.ts";
+export { untilSignal } from "./until-signal.ts";

@@ -1,0 +1,105 @@
+import { newRowId, type Principal, SandboxerError } from "@sandboxer/contract";
+import { type Context, Hono } from "hono";
+import { createLiveProcesses } from "../live-processes.ts";
+import type { Log } from "../log.ts";
+import { readJson } from "./body.ts";
+import { check, queryOf } from "./check.ts";
+import { createReport, failureAnswer, type Report } from "./failure.ts";
+import { type Allowed, authenticate, checkHost, checkOrigin } from "./guard.ts";
+import type { Given, Ground, Route } from "./route.ts";
+import { ROUTES } from "./table.ts";
+
+type Facts = { requestId: string; report: Report; keyId?: string; code?: string };
+type Environment = { Variables: { facts: Facts } };
+
+/** HTTP in front of core: every request is named, guarded, checked, answered and logged here. */
+export function createApp(options: { core: Ground["core"]; log: Log; allowed?: Allowed }): Hono<Environment> {
+  const { core, log, allowed = {} } = options;
+  const ground: Ground = { core, processes: createLiveProcesses(core) };
+  const app = new Hono<Environment>();
+
+  app.use(async (context, next) => {
+    const requestId = newRowId("req");
+    const startedAt = performance.now();
+    const facts: Facts = { requestId, report: createReport(log, requestId) };
+    context.set("facts", facts);
+    const refused = refuse(context.req.raw, allowed, facts);
+    if (refused) context.res = refused;
+    else await next();
+    context.res.headers.set("x-request-id", requestId);
+    context.res.headers.set("x-content-type-options", "nosniff");
+    const { keyId, code } = facts;
+    const { method, path } = context.req;
+    const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
+    log({
+      level: "info",
+      event: "request",
+      requestId,
+      method,
+      path,
+      status: context.res.status,
+      durationMs,
+      keyId,
+      code,
+    });
+  });
+
+  for (const route of ROUTES) {
+    app.on(route.method, route.path.replace(/\{(\w+)\}/g, ":$1"), (context) =>
+      answer(route, ground, context),
+    );
+  }
+
+  const fail = (error: unknown, context: Context<Environment>) => {
+    const facts = context.get("facts");
+    const body = facts.report(error);
+    facts.code = body.code;
+    return failureAnswer(body);
+  };
+  app.onError(fail);
+  app.notFound((context) => fail(new SandboxerError("not_found", "there is no such route"), context));
+  return app;
+}
+
+function refuse(request: Request, allowed: Allowed, facts: Facts): Response | undefined {
+  if (!checkHost(request, allowed)) {
+    const error = new SandboxerError("invalid_request", "this gateway does not answer to that host name", {
+      hint: "Use 127.0.0.1 or localhost, or name the host in SANDBOXER_ALLOWED_HOSTS.",
+    });
+    facts.code = error.code;
+    return failureAnswer(facts.report(error), 421);
+  }
+  if (checkOrigin(request, allowed)) return undefined;
+  const error = new SandboxerError("policy_denied", "web pages of that origin may not call this gateway", {
+    hint: "Name the origin in SANDBOXER_ALLOWED_ORIGINS.",
+  });
+  facts.code = error.code;
+  return failureAnswer(facts.report(error));
+}
+
+async function answer(route: Route, ground: Ground, context: Context<Environment>): Promise<Response> {
+  const request = context.req.raw;
+  const facts = context.get("facts");
+  let principal: Principal | undefined;
+  if (route.operation !== "public") {
+    principal = await authenticate(ground.core, request.headers);
+    facts.keyId = principal.keyId;
+  }
+  const given = await route.handle({
+    ...ground,
+    report: facts.report,
+    principal: principal as never,
+    params: (route.params && check(route.params, context.req.param(), "path")) as never,
+    query: (route.query && check(route.query, queryOf(request.url), "query")) as never,
+    body: (await bodyOf(route, request)) as never,
+  });
+  if (route.answer.type === "json") return Response.json(given, { status: route.answer.status });
+  const type = route.answer.type === "ndjson" ? "application/x-ndjson" : "application/octet-stream";
+  const { body, headers } = given as Given;
+  return new Response(body, { headers: { ...headers, "content-type": type, "cache-control": "no-store" } });
+}
+
+async function bodyOf(route: Route, request: Request): Promise<unknown> {
+  if (route.body === "bytes") return request.body ?? new ReadableStream({ start: (empty) => empty.close() });
+  return route.body && check(route.body, await readJson(request), "body");
+}

@@ -1,0 +1,26 @@
+import { SandboxerError } from "@sandboxer/contract";
+import type { z } from "zod";
+
+/** What a schema accepts, or an error that names every field at fault. */
+export function check(schema: z.ZodType, value: unknown, where: "path" | "query" | "body"): unknown {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues
+    .slice(0, 20)
+    .map(({ path, message }) => ({ path: path.map(String), message }));
+  const named = issues.map(({ path, message }) =>
+    path.length > 0 ? `${path.join(".")}: ${message}` : message,
+  );
+  const message = `the request's ${where} is not valid: ${named.slice(0, 5).join("; ").slice(0, 1000)}`;
+  throw new SandboxerError("invalid_request", message, { details: { where, issues } });
+}
+
+/** A parameter given twice is refused: two readers could each take another one. */
+export function queryOf(url: string): Record<string, string> {
+  const query: Record<string, string> = Object.create(null);
+  for (const [name, value] of new URL(url).searchParams) {
+    if (name in query) throw new SandboxerError("invalid_request", "a query parameter is given twice");
+    query[name] = value;
+  }
+  return { ...query };
+}

@@ -1,0 +1,30 @@
+import { nameSchema } from "@sandboxer/contract";
+import { z } from "zod";
+
+/** Query values are text. They are read strictly: `1e3`, ` 5` and `0x10` are not numbers here. */
+export const count = z
+  .string()
+  .regex(/^\d{1,15}$/, "a whole number")
+  .transform(Number);
+
+export const flag = z.enum(["0", "1", "false", "true"]).transform((text) => text === "1" || text === "true");
+
+/** As `chmod` takes it. */
+export const octalMode = z
+  .string()
+  .regex(/^[0-7]{3,4}$/, "permission bits in octal, as in 0644")
+  .transform((text) => Number.parseInt(text, 8));
+
+export const path = z
+  .string()
+  .min(1)
+  .max(4096)
+  .regex(/^[^\0]*$/, "no NUL");
+
+/** An id has the form of a name, so one schema holds both. */
+export const sandboxParams = z.strictObject({ id: nameSchema });
+
+export const processParams = z.strictObject({
+  id: nameSchema,
+  process: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "a process id as `exec` gave it"),
+});

@@ -1,0 +1,62 @@
+import type { Operation, Principal } from "@sandboxer/contract";
+import type { Core } from "@sandboxer/core";
+import type { z } from "zod";
+import type { LiveProcesses } from "../live-processes.ts";
+import type { Report } from "./failure.ts";
+
+/** What an answer is made of. OpenAPI and the authorization matrix are read from here. */
+export type Answer =
+  | { readonly type: "json"; readonly status: 200 | 201; readonly schema: z.ZodType }
+  | { readonly type: "ndjson"; readonly schema: z.ZodType }
+  | { readonly type: "bytes" };
+
+/** What a handler gives: a value for `json`, a body (with headers of its own) for the others. */
+export type Given = { readonly body: ReadableStream<Uint8Array>; readonly headers?: Record<string, string> };
+
+/** `key`: any valid key, whatever it may do. `public`: no key at all. */
+export type Demand = Operation | "key" | "public";
+
+/** What handlers work with. */
+export interface Ground {
+  readonly core: Core;
+  readonly processes: LiveProcesses;
+}
+
+export interface Call<Params, Query, Body> extends Ground {
+  readonly principal: Principal;
+  /** For what fails once the answer has begun. */
+  readonly report: Report;
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+}
+
+interface RouteFacts {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** As OpenAPI writes it: `/v1/sandboxes/{id}`. */
+  readonly path: string;
+  readonly operation: Demand;
+  readonly summary: string;
+  readonly params?: z.ZodType;
+  readonly query?: z.ZodType;
+  /** A schema of JSON, or bytes as they come. */
+  readonly body?: z.ZodType | "bytes";
+  readonly answer: Answer;
+}
+
+/** One way in, as data; `handle` is the only part that is not. */
+export interface Route extends RouteFacts {
+  handle(call: Call<never, never, never>): Promise<unknown>;
+}
+
+type Of<T> = T extends z.ZodType ? z.output<T> : T extends "bytes" ? ReadableStream<Uint8Array> : undefined;
+
+/** Gives the handler the types its own schemas promise. */
+export function route<const F extends RouteFacts>(
+  facts: F,
+  handle: (
+    call: Call<Of<F["params"]>, Of<F["query"]>, Of<F["body"]>>,
+  ) => Promise<F["answer"] extends { type: "json" } ? z.input<F["answer"]["schema"]> : Given>,
+): Route {
+  return { ...facts, handle: handle as Route["handle"] };
+}

@@ -1,0 +1,57 @@
+import { createBodySchema, listAnswerSchema, listQuerySchema, sandboxSchema } from "@sandboxer/contract";
+import { sandboxParams } from "./parameters.ts";
+import { route } from "./route.ts";
+
+export const sandboxRoutes = [
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes",
+      operation: "sandbox.create",
+      summary: "Create a sandbox",
+      body: createBodySchema,
+      answer: { type: "json", status: 201, schema: sandboxSchema },
+    },
+    ({ core, principal, body }) => core.create(principal, body),
+  ),
+  route(
+    {
+      method: "GET",
+      path: "/v1/sandboxes",
+      operation: "sandbox.read",
+      summary: "List sandboxes, newest first",
+      query: listQuerySchema,
+      answer: { type: "json", status: 200, schema: listAnswerSchema },
+    },
+    async ({ core, principal, query: { state, limit, after } }) => {
+      const page = await core.list(principal, {
+        limit,
+        ...(state && { states: state }),
+        ...(after && { after }),
+      });
+      return { ...page, sandboxes: [...page.sandboxes] };
+    },
+  ),
+  route(
+    {
+      method: "GET",
+      path: "/v1/sandboxes/{id}",
+      operation: "sandbox.read",
+      summary: "Look at one sandbox",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: sandboxSchema },
+    },
+    ({ core, principal, params }) => core.get(principal, params.id),
+  ),
+  route(
+    {
+      method: "DELETE",
+      path: "/v1/sandboxes/{id}",
+      operation: "sandbox.destroy",
+      summary: "Destroy a sandbox and everything in it",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: sandboxSchema },
+    },
+    ({ core, principal, params }) => core.destroy(principal, params.id),
+  ),
+];

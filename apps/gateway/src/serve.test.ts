@@ -1,0 +1,93 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listen, type Server } from "./serve.ts";
+
+let server: Server;
+let pulled = 0;
+let cancelled = Promise.withResolvers<void>();
+
+/** Stands in for the app: what is looked at here is the way between the socket and `fetch`. */
+async function answer(request: Request): Promise<Response> {
+  switch (new URL(request.url).pathname) {
+    case "/echo":
+      return new Response(request.body, { headers: { "x-host": request.headers.get("host") ?? "" } });
+    case "/endless":
+      return new Response(
+        new ReadableStream({
+          pull: (controller) => controller.enqueue(new Uint8Array(65_536).fill(++pulled)),
+          cancel: () => cancelled.resolve(),
+        }),
+      );
+    case "/broken":
+      return new Response(
+        new ReadableStream({
+          start: (controller) => controller.enqueue(new Uint8Array(10)),
+          pull: () => Promise.reject(new Error("secret detail")),
+        }),
+      );
+    default:
+      throw new Error("secret detail");
+  }
+}
+
+beforeAll(async () => {
+  server = await listen(answer, { host: "127.0.0.1", port: 0 });
+});
+afterAll(() => server.close());
+
+describe("the server", () => {
+  it("streams both ways at once", async () => {
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = writable.getWriter();
+    void writer.write(new TextEncoder().encode("one"));
+    const init = { method: "POST", body: readable, duplex: "half" };
+    const response = await fetch(`${server.url}/echo`, init as RequestInit);
+    const reader = response.body?.getReader();
+    expect(new TextDecoder().decode((await reader?.read())?.value)).toBe("one");
+    await writer.close();
+    expect((await reader?.read())?.done).toBe(true);
+  });
+
+  it("reads a body no faster than it is taken, and lets go when the client leaves", async () => {
+    pulled = 0;
+    cancelled = Promise.withResolvers();
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.pause().write("GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let before = -1;
+    const hasStopped = () => {
+      const stopped = pulled > 0 && pulled === before;
+      before = pulled;
+      return stopped;
+    };
+    await expect.poll(hasStopped, { interval: 200, timeout: 10_000 }).toBe(true);
+    expect(pulled * 65_536).toBeLessThan(64 << 20);
+    socket.destroy();
+    await cancelled.promise;
+  });
+
+  it("cuts the connection where an answer breaks off, and tells nothing", async () => {
+    const response = await fetch(`${server.url}/broken`);
+    await expect(response.arrayBuffer()).rejects.toThrow();
+    await expect(fetch(`${server.url}/throws`)).rejects.toThrow();
+  });
+
+  it.each([
+    "GET http://evil.test/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "GET / HTTP/1.1\r\n\r\n",
+    "nonsense\r\n\r\n",
+  ])("answers 400 to %j", async (text) => {
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.write(text);
+    const [head] = await once(socket, "data", { signal: AbortSignal.timeout(5_000) });
+    expect(String(head)).toMatch(/^HTTP\/1\.1 400 /);
+    socket.destroy();
+  });
+
+  it("listens on loopback only", async () => {
+    await expect(listen(answer, { host: "0.0.0.0", port: 0 })).rejects.toMatchObject({
+      code: "invalid_request",
+    });
+  });
+});

@@ -1,0 +1,85 @@
+import { SandboxerError } from "@sandboxer/contract";
+import { describe, expect, it } from "vitest";
+import { createClient } from "./client.ts";
+import type { Fetch } from "./transport.ts";
+
+function clientOf(answer: Fetch) {
+  return createClient({ url: "http://gateway.test/", apiKey: "key", fetch: answer });
+}
+
+const info = (id: string) => ({
+  id,
+  orgId: "org",
+  principalId: "prn",
+  consumer: { kind: "person" },
+  state: "running",
+  spec: {
+    schema: 1,
+    image: { kind: "host" },
+    isolation: "process",
+    persistence: "ephemeral",
+    network: { egress: "deny" },
+    env: {},
+    labels: {},
+    ttlMs: 60_000,
+  },
+  bestEffort: [],
+  createdAtMs: 1,
+  costMicroUsd: 0,
+});
+
+describe("the client", () => {
+  it("rebuilds the gateway's error", async () => {
+    const error = {
+      code: "conflict",
+      message: "taken",
+      hint: "choose",
+      details: { name: "a" },
+      requestId: "req_1",
+    };
+    const client = clientOf(async () => Response.json({ error }, { status: 409 }));
+    const thrown = await client.sandboxes.create().catch((caught) => caught);
+    expect(SandboxerError.is(thrown)).toBe(true);
+    expect(thrown).toMatchObject(error);
+  });
+
+  it.each([
+    ["nobody answers", () => Promise.reject(new TypeError("fetch failed")), "extension_unavailable"],
+    ["something else answers", async () => new Response("<html>", { status: 502 }), "extension_failed"],
+    ["the answer has another form", async () => Response.json({ id: 5 }), "extension_failed"],
+  ])("says so when %s", async (_, answer, code) => {
+    await expect(clientOf(answer).sandboxes.get("x")).rejects.toMatchObject({ code });
+  });
+
+  it("walks every page", async () => {
+    const asked: string[] = [];
+    const client = clientOf(async (url) => {
+      asked.push(url);
+      const after = new URL(url).searchParams.get("after");
+      const sandboxes = [info((after ? "b" : "a").repeat(20))];
+      return Response.json(after ? { sandboxes } : { sandboxes, next: "a".repeat(20) });
+    });
+    const ids: string[] = [];
+    for await (const sandbox of client.sandboxes.all({ states: ["running", "paused"], limit: 1 }))
+      ids.push(sandbox.id);
+    expect(ids).toEqual(["a".repeat(20), "b".repeat(20)]);
+    expect(asked[0]).toBe("http://gateway.test/v1/sandboxes?limit=1&state=running%2Cpaused");
+  });
+
+  it("keeps input in order and sends together what gathers", async () => {
+    const got: string[] = [];
+    const started = '{"type":"started","process":"p1"}\n';
+    const client = clientOf(async (url, init) => {
+      if (url.endsWith("/exec")) return new Response(started);
+      if (!url.includes("/stdin")) return Response.json(info("a".repeat(20)));
+      got.push(`${new TextDecoder().decode(init.body as Uint8Array)}${url.includes("end=1") ? "|" : ""}`);
+      return Response.json({});
+    });
+    const process = await (await client.sandboxes.get("a")).exec({ argv: ["cat"], stdin: true });
+    const encoder = new TextEncoder();
+    await Promise.all(
+      [..."abc"].map((letter) => process.writeStdin(encoder.encode(letter))).concat(process.closeStdin()),
+    );
+    expect(got).toEqual(["a", "bc|"]);
+  });
+});

@@ -1,0 +1,88 @@
+import {
+  type CreateBody,
+  healthSchema,
+  listAnswerSchema,
+  type Probe,
+  type SandboxState,
+  sandboxSchema,
+} from "@sandboxer/contract";
+import { diagnosis, type RoutePlan, routePlan } from "./answers.ts";
+import { openSandbox, type Sandbox } from "./sandbox.ts";
+import { createTransport, type Fetch } from "./transport.ts";
+
+export interface ClientOptions {
+  /** Where the gateway is, as in `http://127.0.0.1:7070`. */
+  readonly url: string;
+  readonly apiKey: string;
+  /** Left out, the platform's own. */
+  readonly fetch?: Fetch;
+}
+
+export interface ListOptions {
+  readonly states?: readonly SandboxState[];
+  readonly limit?: number;
+}
+
+export interface Page {
+  readonly sandboxes: readonly Sandbox[];
+  /** Pass as `after` for the next page; absent on the last. */
+  readonly next?: string | undefined;
+}
+
+export interface Client {
+  readonly sandboxes: {
+    create(body?: CreateBody): Promise<Sandbox>;
+    /** By id or by name. */
+    get(idOrName: string): Promise<Sandbox>;
+    list(options?: ListOptions & { readonly after?: string | undefined }): Promise<Page>;
+    /** Every page, one sandbox after the other. */
+    all(options?: ListOptions): AsyncIterable<Sandbox>;
+  };
+  /** The route a create would take, with every rejected extension and its reason. Starts nothing. */
+  explain(body?: CreateBody): Promise<RoutePlan>;
+  /** What every extension says of the gateway's machine. */
+  doctor(): Promise<Readonly<Record<string, Probe>>>;
+  health(): Promise<{ status: "ok"; version: string }>;
+}
+
+export function createClient({ url, apiKey, fetch = globalThis.fetch }: ClientOptions): Client {
+  // Called through an arrow: browsers refuse a `fetch` whose `this` is not the window.
+  const transport = createTransport({ url, apiKey, fetch: (input, init) => fetch(input, init) });
+
+  async function list({ states, ...rest }: ListOptions & { after?: string | undefined } = {}): Promise<Page> {
+    const query = { ...rest, state: states?.join(",") };
+    const page = await transport.ask(listAnswerSchema, "GET", "/v1/sandboxes", { query });
+    return { ...page, sandboxes: page.sandboxes.map((info) => openSandbox(transport, info)) };
+  }
+
+  async function* all(options: ListOptions = {}): AsyncGenerator<Sandbox> {
+    let after: string | undefined;
+    do {
+      const page: Page = await list({ ...options, after });
+      yield* page.sandboxes;
+      after = page.next;
+    } while (after !== undefined);
+  }
+
+  return {
+    sandboxes: {
+      async create(body = {}) {
+        return openSandbox(
+          transport,
+          await transport.ask(sandboxSchema, "POST", "/v1/sandboxes", { json: body }),
+        );
+      },
+      async get(idOrName) {
+        const path = `/v1/sandboxes/${encodeURIComponent(idOrName)}`;
+        return openSandbox(transport, await transport.ask(sandboxSchema, "GET", path));
+      },
+      list,
+      all,
+    },
+    explain: (body = {}) => transport.ask(routePlan, "POST", "/v1/route/explain", { json: body }),
+    async doctor() {
+      return (await transport.ask(diagnosis, "GET", "/v1/doctor")).extensions;
+    },
+    health: () => transport.ask(healthSchema, "GET", "/health"),
+  };
+}

@@ -1,0 +1,69 @@
+import { type FileContent, type Files, fileEntrySchema } from "@sandboxer/contract";
+import { listing, made, written } from "./answers.ts";
+import { strange, unreachable } from "./failure.ts";
+import { drained } from "./process.ts";
+import type { Transport } from "./transport.ts";
+import { uploadOf } from "./upload.ts";
+
+/** The contract's Files, over HTTP. */
+export function openFiles(transport: Transport, sandboxPath: string): Files {
+  const at = (verb: string) => `${sandboxPath}/files/${verb}`;
+  return {
+    async read(path, options = {}) {
+      return contentOf(await transport.send("GET", at("content"), { query: { path, ...options } }));
+    },
+    async write(path, source, { mode, ...options } = {}) {
+      const query = { path, ...options, mode: mode?.toString(8).padStart(4, "0") };
+      const answer = await transport.ask(written, "PUT", at("content"), {
+        query,
+        body: await uploadOf(source),
+      });
+      return answer.bytes;
+    },
+    stat: (path, options = {}) =>
+      transport.ask(fileEntrySchema, "GET", at("stat"), { query: { path, ...options } }),
+    async list(path, options = {}) {
+      return (await transport.ask(listing, "GET", at("list"), { query: { path, ...options } })).entries;
+    },
+    async mkdir(path, options = {}) {
+      return (await transport.ask(made, "POST", at("mkdir"), { json: { path, ...options } })).created;
+    },
+    async move(from, to, options = {}) {
+      await drained(transport.send("POST", at("move"), { json: { from, to, ...options } }));
+    },
+    async remove(path, options = {}) {
+      await drained(transport.send("DELETE", `${sandboxPath}/files`, { query: { path, ...options } }));
+    },
+  };
+}
+
+/** The file's facts travel as headers, so that its bytes can travel as they are. */
+function contentOf(response: Response): FileContent {
+  const fact = (name: string) => {
+    const value = Number(response.headers.get(`x-sandboxer-${name}`) ?? Number.NaN);
+    if (Number.isNaN(value)) throw strange(`the file came without its ${name}`);
+    return value;
+  };
+  return {
+    size: fact("size"),
+    mode: fact("mode"),
+    mtimeMs: fact("mtime-ms"),
+    data: chunks(response.body),
+  };
+}
+
+async function* chunks(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
+  if (!body) return;
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } catch (cause) {
+    throw unreachable("the file broke off", cause);
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}

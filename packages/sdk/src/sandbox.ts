@@ -1,0 +1,74 @@
+import {
+  collect,
+  type ExecInput,
+  type ExecResult,
+  type Files,
+  type Process,
+  type Sandbox as SandboxInfo,
+  sandboxSchema,
+} from "@sandboxer/contract";
+import { openFiles } from "./files.ts";
+import { openProcess } from "./process.ts";
+import type { Transport } from "./transport.ts";
+
+export interface RunOptions extends Omit<ExecInput, "argv" | "stdin"> {
+  /** Given as the command's whole standard input. */
+  readonly input?: Uint8Array | string;
+  /** How much of each output to keep. */
+  readonly limitBytes?: number;
+}
+
+/** A handle to one sandbox. Dropping it leaves the sandbox alone. */
+export interface Sandbox {
+  readonly id: string;
+  /** As it was when last looked at. */
+  readonly info: SandboxInfo;
+  readonly files: Files;
+  exec(input: ExecInput): Promise<Process>;
+  /** Runs to the end and gives everything at once. A non-zero exit is a result, not an error. */
+  run(argv: string[], options?: RunOptions): Promise<ExecResult>;
+  attachProcess(id: string, from?: { stdout?: number; stderr?: number }): Promise<Process>;
+  refresh(): Promise<SandboxInfo>;
+  destroy(): Promise<SandboxInfo>;
+}
+
+export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
+  let info = first;
+  const path = `/v1/sandboxes/${first.id}`;
+
+  async function exec(input: ExecInput): Promise<Process> {
+    return openProcess(transport, path, await transport.send("POST", `${path}/exec`, { json: input }));
+  }
+
+  return {
+    id: first.id,
+    get info() {
+      return info;
+    },
+    files: openFiles(transport, path),
+    exec,
+    async run(argv, { input, limitBytes, ...rest } = {}) {
+      const process = await exec({ ...rest, argv, stdin: input !== undefined });
+      if (input !== undefined) feed(process, input);
+      return collect(process, limitBytes);
+    },
+    async attachProcess(id, from = {}) {
+      const output = `${path}/processes/${encodeURIComponent(id)}/output`;
+      return openProcess(transport, path, await transport.send("GET", output, { query: from }));
+    },
+    async refresh() {
+      info = await transport.ask(sandboxSchema, "GET", path);
+      return info;
+    },
+    async destroy() {
+      info = await transport.ask(sandboxSchema, "DELETE", path);
+      return info;
+    },
+  };
+}
+
+/** Beside the reading of output, or both would wait for each other. A command may end without reading. */
+function feed(process: Process, input: Uint8Array | string): void {
+  const data = typeof input === "string" ? new TextEncoder().encode(input) : input;
+  Promise.all([process.writeStdin(data), process.closeStdin()]).catch(() => {});
+}

@@ -1,0 +1,66 @@
+import type { Shape } from "./answers.ts";
+import { failureOf, fromJson, strange, unreachable } from "./failure.ts";
+
+/** What the client needs of `fetch`. A gateway in the same process offers exactly this. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+interface Call {
+  readonly query?: Query;
+  readonly json?: unknown;
+  readonly body?: Uint8Array | ReadableStream<Uint8Array>;
+}
+
+/** One gateway and one key. Every request of the client goes through `send`. */
+export interface Transport {
+  /** The answer, when its status says that it went well; otherwise throws the gateway's error. */
+  send(method: string, path: string, call?: Call): Promise<Response>;
+  /** The same, with the answer's JSON checked. */
+  ask<T>(shape: Shape<T>, method: string, path: string, call?: Call): Promise<T>;
+}
+
+export function createTransport(options: { url: string; apiKey: string; fetch: Fetch }): Transport {
+  const base = options.url.replace(/\/+$/, "");
+  const authorization = `Bearer ${options.apiKey}`;
+
+  async function send(method: string, path: string, call: Call = {}): Promise<Response> {
+    const init: RequestInit & { duplex?: "half" } = { method, headers: { authorization } };
+    if (call.json !== undefined) {
+      init.body = JSON.stringify(call.json);
+      init.headers = { authorization, "content-type": "application/json" };
+    } else if (call.body !== undefined) {
+      init.body = call.body as BodyInit;
+      init.headers = { authorization, "content-type": "application/octet-stream" };
+      if (call.body instanceof ReadableStream) init.duplex = "half";
+    }
+    const response = await options.fetch(base + path + queryString(call.query), init).catch((cause) => {
+      throw unreachable(`cannot reach a gateway at ${base}`, cause);
+    });
+    if (!response.ok) throw await failureOf(response);
+    return response;
+  }
+
+  return {
+    send,
+    async ask(shape, method, path, call) {
+      const response = await send(method, path, call);
+      const text = await response.text().catch((cause) => {
+        throw unreachable("the answer broke off", cause);
+      });
+      const parsed = shape.safeParse(fromJson(text));
+      if (!parsed.success)
+        throw strange(`${method} ${path} answered in a form this client does not know`, parsed.error);
+      return parsed.data;
+    },
+  };
+}
+
+function queryString(query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined)
+      parameters.set(name, typeof value === "boolean" ? (value ? "1" : "0") : String(value));
+  }
+  return parameters.size === 0 ? "" : `?${parameters}`;
+}
