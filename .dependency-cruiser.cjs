@@ -16,8 +16,20 @@ const ROOMS = [
     npm: true,
   },
   // The gateway is the cli's one door, held ajar by `cli-opens-the-gateway-lazily` below.
-  { name: "cli", at: "apps/cli", rooms: ["packages/contract", "packages/sdk", "apps/gateway"], node: true, npm: true },
-  { name: "console", at: "apps/console", rooms: ["packages/contract", "packages/sdk"], node: false, npm: true },
+  {
+    name: "cli",
+    at: "apps/cli",
+    rooms: ["packages/contract", "packages/sdk", "apps/gateway"],
+    node: true,
+    npm: true,
+  },
+  {
+    name: "console",
+    at: "apps/console",
+    rooms: ["packages/contract", "packages/sdk"],
+    node: false,
+    npm: true,
+  },
 ];
 
 const TEST = "\\.test\\.ts$";

@@ -26,9 +26,11 @@ export async function checkArrows(root: string): Promise<Arrows> {
   );
   const { modules, summary } = output as ICruiseResult;
   return {
-    modules: modules.filter((one) => /\.[cm]?[jt]s$/.test(one.source) && !one.source.includes("node_modules")).length,
+    modules: modules.filter((one) => /\.[cm]?[jt]s$/.test(one.source) && !one.source.includes("node_modules"))
+      .length,
     violations: summary.violations.map(
-      ({ rule, from, to, cycle }) => `${rule.name}: ${from} → ${cycle ? cycle.map((step) => step.name).join(" → ") : to}`,
+      ({ rule, from, to, cycle }) =>
+        `${rule.name}: ${from} → ${cycle ? cycle.map((step) => step.name).join(" → ") : to}`,
     ),
   };
 }

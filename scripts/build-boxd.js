@@ -23,6 +23,7 @@ if (process.platform !== "linux") {
  */
 function build(cargo) {
   const slow = setTimeout(() => console.log("building boxd (Rust, once)…"), SLOW_MS);
+  /** @type {Uint8Array[]} */
   const output = [];
   const child = spawn(cargo, ["build", "--release", "--locked", "--color=never"], {
     cwd: boxd,

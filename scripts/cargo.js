@@ -24,5 +24,7 @@ export function findCargo() {
     if (version && Number(version[2]) >= LEAST_MINOR) return { cargo };
     found = found || said.stdout.trim();
   }
-  return { problem: `boxd needs Rust ${found ? `1.85 and this is ${found}` : "and there is no cargo"}: ${HOW}` };
+  return {
+    problem: `boxd needs Rust ${found ? `1.85 and this is ${found}` : "and there is no cargo"}: ${HOW}`,
+  };
 }

@@ -9,7 +9,9 @@ const CHECKS = [
   ["clippy", "--quiet", "--locked", "--all-targets", "--", "-D", "warnings"],
 ];
 
-const { cargo, problem } = existsSync(`${boxd}/Cargo.toml`) ? findCargo() : { problem: "there is no boxd here" };
+const { cargo, problem } = existsSync(`${boxd}/Cargo.toml`)
+  ? findCargo()
+  : { problem: "there is no boxd here" };
 if (problem !== undefined) console.log(`boxd is not checked: ${problem}`);
 else {
   for (const [component = "", ...more] of CHECKS) {

@@ -12,7 +12,8 @@ export function vendorNames(root: string): string[] {
     const source = ts.createSourceFile(file, readFileSync(join(root, file), "utf8"), ts.ScriptTarget.Latest);
     const found: string[] = [];
     const visit = (node: ts.Node): void => {
-      const text = ts.isIdentifier(node) || ts.isLiteralExpression(node) || isTemplatePart(node) ? node.text : "";
+      const text =
+        ts.isIdentifier(node) || ts.isLiteralExpression(node) || isTemplatePart(node) ? node.text : "";
       if (VENDORS.test(text)) {
         const { line } = source.getLineAndCharacterOfPosition(node.getStart(source));
         found.push(`vendor-in-core: ${file}:${line + 1} says ${JSON.stringify(text)}`);

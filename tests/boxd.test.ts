@@ -1,0 +1,17 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { requires } from "./capabilities/requires.ts";
+
+const BOXD = fileURLToPath(new URL("../packages/boxd", import.meta.url));
+const COMPILES_WITHIN_MS = 600_000;
+
+const { describe, given } = await requires("cargo");
+describe("boxd", () => {
+  // In the release profile, what `npm install` has compiled is used again.
+  it("passes its own tests", { timeout: COMPILES_WITHIN_MS }, () => {
+    const argv = ["test", "--quiet", "--release", "--locked"];
+    const { status, stdout, stderr } = spawnSync(given.cargo.path, argv, { cwd: BOXD, encoding: "utf8" });
+    expect(status, `${stdout}\n${stderr}`).toBe(0);
+  });
+});

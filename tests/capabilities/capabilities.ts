@@ -1,0 +1,65 @@
+import { execFile } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { findCargo } from "../../scripts/cargo.js";
+import { ensureDebianPackage } from "./debian.ts";
+import { sharedDockerd } from "./shared-dockerd.ts";
+
+const run = promisify(execFile);
+
+/** Belongs to nobody, and unlike `nobody`'s it is not the uid that stands for unmapped ones. */
+const ORDINARY_UID = 54_321;
+
+/**
+ * What a machine may lack. Each either gives what a test needs of it or throws one line that says
+ * what is missing and how to get it. A new capability is one entry here.
+ */
+export const CAPABILITIES = {
+  "linux-userns": async () => {
+    await run("unshare", ["--user", "--map-root-user", "--mount", "--net", "true"]).catch(() => {
+      throw new Error("user namespaces are off: `sysctl user.max_user_namespaces` must not be 0");
+    });
+  },
+  root: async () => {
+    if (process.getuid?.() !== 0) throw new Error("this is not root: run the tests as root");
+  },
+  "ordinary-user": async () => {
+    const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+    if (uid !== 0) return { uid, gid };
+    await run("true", { uid: ORDINARY_UID, gid: ORDINARY_UID }).catch(() => {
+      throw new Error("root cannot change its uid here: run the tests as an ordinary user");
+    });
+    return { uid: ORDINARY_UID, gid: ORDINARY_UID };
+  },
+  boxd: async () => {
+    const path = fileURLToPath(new URL("../../packages/boxd/target/release/boxd", import.meta.url));
+    try {
+      accessSync(path, constants.X_OK);
+    } catch {
+      throw new Error("boxd is not built: `npm install`, with Rust on the machine");
+    }
+    return { path };
+  },
+  cargo: async () => {
+    const { cargo, problem } = findCargo();
+    if (problem !== undefined) throw new Error(problem);
+    return { path: cargo };
+  },
+  bubblewrap: () => program("bubblewrap", "/usr/bin/bwrap"),
+  runc: () => program("runc", "/usr/sbin/runc"),
+  gvisor: () => program("runsc", "/usr/bin/runsc"),
+  docker: async () => {
+    await CAPABILITIES.root();
+    await ensureDebianPackage("docker.io");
+    return sharedDockerd();
+  },
+} satisfies Record<string, () => Promise<unknown>>;
+
+export type Capability = keyof typeof CAPABILITIES;
+export type Given<Name extends Capability> = Awaited<ReturnType<(typeof CAPABILITIES)[Name]>>;
+
+async function program(debianPackage: string, path: string): Promise<{ path: string }> {
+  await ensureDebianPackage(debianPackage);
+  return { path };
+}

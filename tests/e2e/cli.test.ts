@@ -1,0 +1,156 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "@sandboxer/sdk";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { cliOf, end, firstLine } from "./cli-process.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+let home: string;
+let cli: ReturnType<typeof cliOf>;
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), "sandboxer-cli-"));
+  cli = cliOf(home);
+});
+afterAll(async () => {
+  await cli.run(["rm", "--all"]);
+  await rm(home, { recursive: true, force: true });
+}, 60_000);
+
+vi.setConfig({ testTimeout: 60_000 });
+
+describe("run", () => {
+  it("prints what the command prints and nothing else", async () => {
+    expect(await cli.run(["run", "--", "echo", "hi"])).toEqual({ code: 0, stdout: "hi\n", stderr: "" });
+  });
+
+  it.each([
+    ["its exit code", ["sh", "-c", "exit 7"], 7],
+    ["the signal that ended it", ["sh", "-c", "kill -TERM $$"], 143],
+    ["that it is not there", ["no-such-program-here"], 127],
+  ])("passes on %s", async (_, argv, code) => {
+    expect((await cli.run(["run", "--", ...argv])).code).toBe(code);
+  });
+
+  it("ends a command at its timeout", async () => {
+    expect((await cli.run(["run", "--timeout", "300ms", "--", "sleep", "60"])).code).toBe(124);
+  });
+
+  it("keeps the streams apart and passes input and variables", async () => {
+    const script = 'cat; echo "$A" >&2';
+    const ended = await cli.run(["run", "--env", "A=b=c", "--", "sh", "-c", script], "in\0put");
+    expect(ended).toEqual({ code: 0, stdout: "in\0put", stderr: "b=c\n" });
+  });
+
+  it("does not wait for input that never ends", async () => {
+    const child = cli.start(["run", "--", "echo", "done"]);
+    expect(await firstLine(child)).toBe("done");
+    await expect.poll(() => child.exitCode, { timeout: 20_000 }).toBe(0);
+  });
+
+  it("passes an interrupt on", async () => {
+    const script = "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.05; done";
+    const child = cli.start(["run", "--", "sh", "-c", script]);
+    expect(await firstLine(child)).toBe("ready");
+    expect(await end(child, "SIGINT")).toBe(5);
+  });
+
+  it("leaves no sandbox behind", async () => {
+    expect(JSON.parse((await cli.run(["ls", "--json"])).stdout)).toEqual([]);
+  });
+});
+
+describe("a sandbox that stays", () => {
+  it("goes from create to rm, each command a process of its own", async () => {
+    const created = await cli.run([
+      "create",
+      "--name",
+      "web",
+      "--ttl",
+      "5m",
+      "--env",
+      "A=1",
+      "--label",
+      "team=x",
+    ]);
+    expect(created).toMatchObject({ code: 0, stderr: "" });
+    const id = created.stdout.trim();
+    expect(id).toMatch(/^[a-z0-9]{20}$/);
+
+    const executed = await cli.run([
+      "exec",
+      "web",
+      "--cwd",
+      "/tmp",
+      "--",
+      "sh",
+      "-c",
+      'echo "$A"; pwd; exit 3',
+    ]);
+    expect(executed).toEqual({ code: 3, stdout: "1\n/tmp\n", stderr: "" });
+
+    const listed = await cli.run(["ls"]);
+    expect(listed.stdout).toMatch(/^ID +NAME +STATE +IMAGE +AGE +EXPIRES\n/);
+    expect(listed.stdout).toMatch(new RegExp(`${id} +web +running +host +\\d+s +in 5m`));
+
+    expect(await cli.run(["rm", "web"])).toEqual({ code: 0, stdout: `${id}\n`, stderr: "" });
+    expect((await cli.run(["exec", id, "true"])).code).toBe(69);
+    expect((await cli.run(["ls", "--all"])).stdout).toMatch(new RegExp(`${id} +web +destroyed`));
+  });
+});
+
+describe("mistakes", () => {
+  it.each([
+    [["rnu"], "(Did you mean run?)"],
+    [["run", "--timout", "1s", "true"], "(Did you mean --timeout?)"],
+    [["create", "--ttl", "soon"], "Give a time such as"],
+    [["rm"], "--all"],
+  ])("%j is answered with advice", async (args, advice) => {
+    const ended = await cli.run(args);
+    expect(ended).toMatchObject({ code: 2, stdout: "" });
+    expect(ended.stderr).toContain(advice);
+  });
+
+  it("come as JSON where that is asked", async () => {
+    const ended = await cli.run(["exec", "nobody", "--json", "--", "true"]);
+    expect(ended.code).toBe(66);
+    expect(JSON.parse(ended.stderr)).toMatchObject({ error: { code: "not_found" } });
+  });
+});
+
+describe("up", () => {
+  it("serves the SDK and the CLI over HTTP, alone in its home, until it is told to end", async () => {
+    const gateway = cli.start(["up", "--port", "0", "--json"]);
+    try {
+      const { url, apiKey } = JSON.parse(await firstLine(gateway));
+      const client = createClient({ url, apiKey });
+      const sandbox = await client.sandboxes.create({ name: "over-http" });
+      const result = await sandbox.run(["cat"], { input: "through HTTP" });
+      expect(new TextDecoder().decode(result.stdout)).toBe("through HTTP");
+
+      expect((await cli.run(["ls"])).stdout).toContain("over-http");
+      expect((await cli.run(["run", "--", "echo", "by the gateway"])).stdout).toBe("by the gateway\n");
+      const second = await cli.run(["up", "--port", "0"]);
+      expect(second.code).toBe(75);
+      expect(second.stderr).toContain(url);
+
+      await sandbox.destroy();
+      expect(await end(gateway, "SIGTERM")).toBe(0);
+    } finally {
+      gateway.kill("SIGKILL");
+    }
+  });
+
+  it("starts again after it was killed without warning", async () => {
+    const first = cli.start(["up", "--port", "0", "--json"]);
+    await firstLine(first);
+    await end(first, "SIGKILL");
+    expect((await cli.run(["run", "--", "echo", "alone"])).stdout).toBe("alone\n");
+    const second = cli.start(["up", "--port", "0", "--json"]);
+    await firstLine(second);
+    expect(await end(second, "SIGINT")).toBe(0);
+  });
+});

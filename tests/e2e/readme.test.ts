@@ -1,0 +1,70 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { openGateway } from "@sandboxer/gateway";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { removeEngine } from "../conformance/remove-engine.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const readme = readFileSync(join(root, "README.md"), "utf8");
+const blocks = (language: string): string[] =>
+  [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm"))].map(
+    ([, body]) => body ?? "",
+  );
+
+const { describe } = await requires("linux-userns", "boxd");
+
+describe("the README does what it says", () => {
+  let home: string;
+  const run = promisify(execFile);
+  const shell = (script: string, env: object = {}) =>
+    run("sh", ["-euc", script], {
+      cwd: root,
+      timeout: 60_000,
+      env: { ...process.env, SANDBOXER_HOME: home, ...env },
+    });
+
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), "sandboxer-readme-"));
+  });
+  afterAll(() => removeEngine(join(home, "engine"), home));
+
+  it("has the two commands, word for word, and CI runs the second", () => {
+    expect(blocks("sh")).toContain("npm install && npm start\n");
+    expect(blocks("sh")).toContain("npm install && npm test\n");
+    expect(readFileSync(join(root, ".ci/run"), "utf8")).toContain("npm install && npm test\n");
+  });
+
+  it("prints hi and nothing else", async () => {
+    const block = blocks("sh").find((body) => body.includes("run -- echo hi")) ?? "";
+    expect(await shell(block)).toEqual({ stdout: "hi\n", stderr: "" });
+  });
+
+  it("walks through a first sandbox", async () => {
+    const block = blocks("sh").find((body) => body.includes("create --name demo")) ?? "";
+    const { stdout } = await shell(block);
+    expect(stdout).toMatch(/^[a-z0-9]{20}\nuid=1000\(user\)/);
+    expect(stdout).toContain("demo");
+    expect((await shell("npx sandboxer ls --json")).stdout).not.toContain("running");
+  });
+
+  it("runs the TypeScript example", async () => {
+    const gateway = await openGateway({ home, listen: { host: "127.0.0.1", port: 0 }, log: () => {} });
+    try {
+      const code = (blocks("ts")[0] ?? "").replace("http://127.0.0.1:7070", gateway.url ?? "");
+      const { stdout } = await run(process.execPath, ["--input-type=module-typescript", "-e", code], {
+        cwd: root,
+        timeout: 30_000,
+        env: { ...process.env, SANDBOXER_API_KEY: gateway.apiKey },
+      });
+      expect(stdout).toBe("42\n\n");
+    } finally {
+      await gateway.close();
+    }
+  });
+});

@@ -1,0 +1,35 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+
+/** Checks ask the host, never the sandbox: what is inside may lie. */
+
+const NAMESPACES = ["user", "mnt", "pid", "net", "ipc", "uts"] as const;
+
+export function initPidOf(engineDir: string, sandboxId: string): number {
+  const record = JSON.parse(readFileSync(join(engineDir, "boxes", sandboxId, "box.json"), "utf8"));
+  return Number(record.pid);
+}
+
+export function namespacesOf(pid: number | "self"): Record<string, string> {
+  return Object.fromEntries(NAMESPACES.map((name) => [name, readlinkSync(`/proc/${pid}/ns/${name}`)]));
+}
+
+/** Host pids of everything that lives in a pid namespace. */
+export function processesIn(pidNamespace: string): number[] {
+  const found: number[] = [];
+  for (const entry of readdirSync("/proc")) {
+    if (!/^\d+$/.test(entry)) continue;
+    try {
+      if (readlinkSync(`/proc/${entry}/ns/pid`) === pidNamespace) found.push(Number(entry));
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  return found;
+}
+
+export const idMapOf = (pid: number): number[][] =>
+  readFileSync(`/proc/${pid}/uid_map`, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number));

@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config";
+import { CapabilityReporter } from "./tests/capabilities/reporter.ts";
+
+export default defineConfig({
+  test: {
+    include: ["{packages,apps}/*/src/**/*.test.ts", "{tests,bench,scripts}/**/*.test.ts"],
+    pool: "forks",
+    testTimeout: 30_000,
+    // Starting a daemon or building something may take a while on a small machine.
+    hookTimeout: 120_000,
+    globalSetup: "tests/capabilities/global-setup.ts",
+    reporters: ["default", new CapabilityReporter()],
+  },
+});
