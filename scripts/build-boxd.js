@@ -10,23 +10,24 @@ const SLOW_MS = 1500;
 if (process.platform !== "linux") {
   console.log("boxd is for Linux: not built here, and the local engine stays unavailable");
 } else if (existsSync(`${boxd}/Cargo.toml`)) {
-  const { cargo, problem } = findCargo();
+  const found = findCargo();
   // Without Rust everything but the local engine works, so the install succeeds.
-  if (problem !== undefined) console.log(problem);
-  else build(cargo);
+  if (found.problem !== undefined) console.log(found.problem);
+  else build(found);
 }
 
 /**
  * Cargo decides whether there is anything to do; its words matter only when it fails.
  *
- * @param {string} cargo
+ * @param {{ cargo: string, env: NodeJS.ProcessEnv }} found
  */
-function build(cargo) {
+function build({ cargo, env }) {
   const slow = setTimeout(() => console.log("building boxd (Rust, once)…"), SLOW_MS);
   /** @type {Uint8Array[]} */
   const output = [];
   const child = spawn(cargo, ["build", "--release", "--locked", "--color=never"], {
     cwd: boxd,
+    env,
     stdio: ["ignore", "pipe", "pipe"],
   });
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => output.push(data));

@@ -1,5 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { findCargo } from "./cargo.js";
 
@@ -9,18 +8,17 @@ const CHECKS = [
   ["clippy", "--quiet", "--locked", "--all-targets", "--", "-D", "warnings"],
 ];
 
-const { cargo, problem } = existsSync(`${boxd}/Cargo.toml`)
-  ? findCargo()
-  : { problem: "there is no boxd here" };
-if (problem !== undefined) console.log(`boxd is not checked: ${problem}`);
+const found = findCargo();
+if (found.problem !== undefined) console.log(`boxd is not checked: ${found.problem}`);
 else {
+  const { cargo, env } = found;
   for (const [component = "", ...more] of CHECKS) {
     // A minimal toolchain has neither; that is the machine's lack, not the code's fault.
-    if (spawnSync(cargo, [component, "--version"]).status !== 0) {
+    if (spawnSync(cargo, [component, "--version"], { env }).status !== 0) {
       console.log(`boxd is not checked by ${component}: \`rustup component add clippy rustfmt\``);
       continue;
     }
-    const { status } = spawnSync(cargo, [component, ...more], { cwd: boxd, stdio: "inherit" });
+    const { status } = spawnSync(cargo, [component, ...more], { cwd: boxd, env, stdio: "inherit" });
     if (status !== 0) process.exit(1);
   }
 }

@@ -11,7 +11,8 @@ describe("boxd", () => {
   // In the release profile, what `npm install` has compiled is used again.
   it("passes its own tests", { timeout: COMPILES_WITHIN_MS }, () => {
     const argv = ["test", "--quiet", "--release", "--locked"];
-    const { status, stdout, stderr } = spawnSync(given.cargo.path, argv, { cwd: BOXD, encoding: "utf8" });
+    const { cargo, env } = given.cargo;
+    const { status, stdout, stderr } = spawnSync(cargo, argv, { cwd: BOXD, env, encoding: "utf8" });
     expect(status, `${stdout}\n${stderr}`).toBe(0);
   });
 });

@@ -42,9 +42,9 @@ export const CAPABILITIES = {
     return { path };
   },
   cargo: async () => {
-    const { cargo, problem } = findCargo();
-    if (problem !== undefined) throw new Error(problem);
-    return { path: cargo };
+    const found = findCargo();
+    if (found.problem !== undefined) throw new Error(found.problem);
+    return found;
   },
   bubblewrap: () => program("bubblewrap", "/usr/bin/bwrap"),
   runc: () => program("runc", "/usr/sbin/runc"),

@@ -4,7 +4,7 @@ import { type Box, type Extension, type ListedBox, SandboxerError } from "@sandb
 import { Connection, openBox } from "../_kit/boxd/index.ts";
 import { findBoxd } from "./boxd-path.ts";
 import { createHold, dial } from "./hold.ts";
-import { prepareRoot } from "./image.ts";
+import { openImages } from "./image.ts";
 import { manifest } from "./manifest.ts";
 import { probeHost } from "./probe.ts";
 
@@ -17,6 +17,7 @@ export interface LocalOptions {
 /** Sandboxes on this machine, without docker, root or an account: boxd and the kernel. */
 export function createLocalExtension({ dir, boxdPath = findBoxd() }: LocalOptions): Extension {
   const hold = createHold(dir, boxdPath);
+  const images = openImages(join(dir, "images"));
   const hostId = hostname();
 
   const listed = async (): Promise<ListedBox[]> => {
@@ -51,7 +52,7 @@ export function createLocalExtension({ dir, boxdPath = findBoxd() }: LocalOption
     probe: () => probeHost(boxdPath),
 
     async create(spec, { sandboxId, installationId }) {
-      const root = await prepareRoot(spec.image, join(dir, "images"));
+      const root = await images.rootOf(spec.image);
       const connection = await hold.connect(() => explainClose(sandboxId));
       // The answer to a create is the new sandbox's HELLO on this very connection, or a FAIL.
       const opening = await connection.open("create", {

@@ -1,0 +1,61 @@
+import { chown, lstat, mkdir, readlink, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ETC } from "./etc.ts";
+import type { Mount, Root } from "./root.ts";
+
+/** Raised whenever the skeleton below changes, so that an older one is not used. */
+const SKELETON_VERSION = 1;
+
+/** Top-level folders that hold programs. On a merged-/usr system all but the first are links. */
+const PROGRAMS = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
+
+/** Parts of the host's /etc that programs need and that tell nothing about the host's people. */
+const SHARED_ETC = ["alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/certs"];
+
+const FOLDERS = "dev etc etc/ssl home mnt opt proc root run srv sys tmp var var/tmp".split(" ");
+
+const USER_ID = 1000;
+
+/** A read-only view of the host's programs over a few files of our own. */
+export async function prepareHostImage(imagesDir: string): Promise<Root> {
+  const skeleton = await prepareSkeleton(imagesDir);
+  const mounts: Mount[] = [];
+  for (const folder of [...PROGRAMS, ...SHARED_ETC.map((name) => `etc/${name}`)]) {
+    const found = await lstat(`/${folder}`).catch(() => undefined);
+    if (found && !found.isSymbolicLink()) {
+      mounts.push({ source: `/${folder}`, target: `/${folder}`, readOnly: true });
+    }
+  }
+  return { lowers: [skeleton], mounts, tmpfs: ["/tmp"] };
+}
+
+/** Made once: built aside, then renamed into place, so that nobody ever sees half of it. */
+async function prepareSkeleton(imagesDir: string): Promise<string> {
+  const place = join(imagesDir, `host-${SKELETON_VERSION}`);
+  if (await stat(place).catch(() => undefined)) return place;
+  const aside = `${place}.${process.pid}.${Date.now()}`;
+  try {
+    await buildSkeleton(aside);
+    await rename(aside, place);
+  } catch (error) {
+    await rm(aside, { recursive: true, force: true });
+    // Another process may have been faster; its skeleton is the same.
+    if (!(await stat(place).catch(() => undefined))) throw error;
+  }
+  return place;
+}
+
+async function buildSkeleton(place: string): Promise<void> {
+  await mkdir(place, { recursive: true, mode: 0o755 });
+  for (const folder of FOLDERS) await mkdir(join(place, folder), { mode: 0o755 });
+  for (const [name, content] of Object.entries(ETC)) {
+    await writeFile(join(place, "etc", name), content, { mode: 0o644 });
+  }
+  for (const folder of PROGRAMS) {
+    const target = await readlink(`/${folder}`).catch(() => undefined);
+    if (target !== undefined) await symlink(target, join(place, folder));
+  }
+  const home = join(place, "home/user");
+  await mkdir(home, { mode: 0o755 });
+  if (process.getuid?.() === 0) await chown(home, USER_ID, USER_ID);
+}

@@ -1,0 +1,12 @@
+/** What boxd needs to build a root: see `root` in packages/boxd/PROTOCOL.md. */
+export interface Root {
+  readonly lowers: readonly string[];
+  readonly mounts: readonly Mount[];
+  readonly tmpfs: readonly string[];
+}
+
+export interface Mount {
+  readonly source: string;
+  readonly target: string;
+  readonly readOnly: boolean;
+}
