@@ -118,7 +118,9 @@ mod tests {
             parsed("serve --id abc --stdio"),
             Ok(Command::Serve(ServeOptions { id: "abc".into(), socket: None }))
         );
-        for wrong in ["", "hold", "hold --dir", "hold --dir /x --idle-exit-ms x", "serve --id a", "x"] {
+        for wrong in
+            ["", "hold", "hold --dir", "hold --dir /x --idle-exit-ms x", "serve --id a", "x"]
+        {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
     }

@@ -13,6 +13,7 @@ use arguments::Command;
 const EXIT_USAGE: i32 = 2;
 
 fn main() {
+    sys::memory::give_back_what_is_free();
     let outcome = match arguments::parse(std::env::args_os().skip(1)) {
         Ok(Command::Hold(options)) => {
             hold::run(&options).map_err(|error| (error.exit_code(), error.to_string()))

@@ -103,7 +103,10 @@ fn sandboxes_outlive_hold_and_the_next_one_adopts_them() {
         assert_eq!(boxes[0]["id"], living.as_str());
         assert_eq!(boxes[0]["installation"], "tests");
         assert!(!world.directory.join("boxes").join(&dead).exists());
-        assert_eq!(world.create_with(world.request(&living)).err().unwrap()["code"], "already_exists");
+        assert_eq!(
+            world.create_with(world.request(&living)).err().unwrap()["code"],
+            "already_exists"
+        );
         assert_eq!(world.reconnect(&living).exec(&["echo", "back"]).text(), "back\n");
         assert!(world.destroy(&living));
         // An adopted one that dies by itself is noticed, too.
@@ -133,9 +136,7 @@ fn a_hold_that_dies_while_making_a_sandbox_leaves_nothing() {
             let stream = client.open(world.request(&id));
             let answer = client.next_for(stream);
             assert_eq!(matches!(answer, Answer::Hello(_)), survives, "{place}: {answer:?}");
-            wait_until("the dying hold is dead", || {
-                before.iter().all(|&pid| !host::is_alive(pid))
-            });
+            wait_until("the dying hold is dead", || before.iter().all(|&pid| !host::is_alive(pid)));
             if !survives {
                 wait_until("its half-made sandbox is dead", || {
                     host::processes_saying(world.base.to_str().unwrap()).is_empty()
@@ -177,12 +178,21 @@ fn a_sandbox_that_cannot_be_made_leaves_nothing_and_says_why() {
         let refused = |change: &dyn Fn(&mut serde_json::Value)| {
             let mut request = world.request(&id);
             change(&mut request);
-            world.create_with(request).err().expect("a refusal")["code"].as_str().unwrap().to_string()
+            world.create_with(request).err().expect("a refusal")["code"]
+                .as_str()
+                .unwrap()
+                .to_string()
         };
         assert_eq!(refused(&|it| it["id"] = json!("../../etc")), "invalid_request");
         assert_eq!(refused(&|it| it["root"]["lowers"] = json!([])), "invalid_request");
-        assert_eq!(refused(&|it| it["root"]["lowers"] = json!(["/no/such/layer"])), "path_not_found");
-        assert_eq!(refused(&|it| it["root"]["mounts"][0]["target"] = json!("/a/../..")), "invalid_request");
+        assert_eq!(
+            refused(&|it| it["root"]["lowers"] = json!(["/no/such/layer"])),
+            "path_not_found"
+        );
+        assert_eq!(
+            refused(&|it| it["root"]["mounts"][0]["target"] = json!("/a/../..")),
+            "invalid_request"
+        );
         assert_eq!(refused(&|it| it["root"]["tmpfs"] = json!(["/proc"])), "invalid_request");
         assert_eq!(refused(&|it| it["env"] = json!({"A=B": "c"})), "invalid_request");
         assert_eq!(refused(&|it| it["hostname"] = json!("a/b")), "invalid_request");

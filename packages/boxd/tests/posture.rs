@@ -20,7 +20,10 @@ fn running(world: &World, id: &str, argv: &[&str]) -> (support::client::Client, 
     let mut found = Vec::new();
     wait_until("the program runs", || {
         let inside = host::processes_in(&namespace);
-        found = host::processes_saying(argv[1]).into_iter().filter(|pid| inside.contains(pid)).collect();
+        found = host::processes_saying(argv[1])
+            .into_iter()
+            .filter(|pid| inside.contains(pid))
+            .collect();
         !found.is_empty()
     });
     (sandbox, found[0])
@@ -80,16 +83,22 @@ fn programs_have_three_descriptors_and_a_clean_environment() {
         let listed = sandbox.sh("ls /proc/self/fd; env -i sh -c 'ls -l /proc/$$/fd' | grep -c /");
         assert!(listed.text().starts_with("0\n1\n2\n3\n"), "{}", listed.text());
         let (_sandbox, pid) = running(world, &id, &["sleep", "6161"]);
-        let mut open: Vec<String> = fs::read_dir(format!("/proc/{pid}/fd"))
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        open.sort();
-        assert_eq!(open, ["0", "1", "2"]);
+        // While it starts, it has its own libraries open.
+        wait_until("only three descriptors are left", || {
+            let mut open: Vec<String> = fs::read_dir(format!("/proc/{pid}/fd"))
+                .unwrap()
+                .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+                .collect();
+            open.sort();
+            open == ["0", "1", "2"]
+        });
         let environ = fs::read_to_string(format!("/proc/{pid}/environ")).unwrap();
         assert!(!environ.contains("CARGO"), "the host's environment is inside");
         let signals = host::status(pid, "SigIgn");
-        assert_eq!((signals.as_str(), host::status(pid, "SigBlk").as_str()), (NO_CAPABILITIES, NO_CAPABILITIES));
+        assert_eq!(
+            (signals.as_str(), host::status(pid, "SigBlk").as_str()),
+            (NO_CAPABILITIES, NO_CAPABILITIES)
+        );
     });
 }
 
@@ -109,7 +118,11 @@ fn the_host_is_out_of_sight() {
             assert!(flags.contains("nodev") || is_device, "{line}");
         }
         let roots: Vec<&str> = mounts.lines().filter(|line| line.contains(" / / ")).collect();
-        assert_eq!(roots.iter().filter(|line| line.split(' ').nth(4) == Some("/")).count(), 1, "{mounts}");
+        assert_eq!(
+            roots.iter().filter(|line| line.split(' ').nth(4) == Some("/")).count(),
+            1,
+            "{mounts}"
+        );
         assert_eq!(sandbox.sh("cd /..; cd ..; ls").text(), sandbox.sh("ls /").text());
         let hidden = sandbox.sh(
             "cat /proc/keys /proc/interrupts /proc/timer_list 2>/dev/null | wc -c; \
@@ -123,11 +136,16 @@ fn the_host_is_out_of_sight() {
         let devices = sandbox.exec(&["ls", "/dev"]).text();
         assert_eq!(
             devices.split_whitespace().collect::<Vec<_>>(),
-            ["fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "tty", "urandom", "zero"]
+            [
+                "fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout",
+                "tty", "urandom", "zero"
+            ]
         );
         let network = sandbox.exec(&["cat", "/proc/net/dev"]).text();
         assert_eq!(network.lines().count(), 3, "more than loopback: {network}");
-        assert!(sandbox.sh("ls /proc | grep -c '^[0-9]'").text().trim().parse::<u32>().unwrap() < 8);
+        assert!(
+            sandbox.sh("ls /proc | grep -c '^[0-9]'").text().trim().parse::<u32>().unwrap() < 8
+        );
     });
 }
 
@@ -142,7 +160,9 @@ fn the_sandboxes_own_root_has_a_short_list_of_rights() {
         let allowed = "00000000000004fb";
         assert_eq!(
             caps.text().split_whitespace().collect::<Vec<_>>().join(" "),
-            format!("0 CapInh: {NO_CAPABILITIES} CapPrm: {allowed} CapEff: {allowed} CapBnd: {allowed} CapAmb: {NO_CAPABILITIES} 1000")
+            format!(
+                "0 CapInh: {NO_CAPABILITIES} CapPrm: {allowed} CapEff: {allowed} CapBnd: {allowed} CapAmb: {NO_CAPABILITIES} 1000"
+            )
         );
         let refused = sandbox.ask(json!({
             "op": "exec", "user": "root",
@@ -223,7 +243,8 @@ fn serve_works_without_hold() {
         .spawn()
         .unwrap();
     let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let request = json!({"op": "exec", "argv": ["echo", "plain"], "user": "root", "cwd": "/"}).to_string();
+    let request =
+        json!({"op": "exec", "argv": ["echo", "plain"], "user": "root", "cwd": "/"}).to_string();
     let mut frame = (request.len() as u32).to_be_bytes().to_vec();
     frame.extend([2, 0, 0, 0, 1]);
     frame.extend(request.as_bytes());

@@ -41,7 +41,8 @@ pub fn detach(daemon: impl FnOnce(Ready) -> Result<(), StartError>) -> Result<()
     match daemon(Ready { to_caller }) {
         Ok(()) => process::exit_now(0),
         Err(error) => {
-            let _ = write!(last_words, "{}{error}", error.exit_code() as u8 as char);
+            let words = [&[error.exit_code() as u8], error.to_string().as_bytes()].concat();
+            let _ = last_words.write_all(&words);
             process::exit_now(error.exit_code())
         }
     }

@@ -57,6 +57,8 @@ impl Hold {
 
     /// The first process of a sandbox is gone, and with it, so the kernel promises, all others.
     pub fn bury(&mut self, number: u32) {
+        // It may have come to life and died before its report was heard.
+        self.hear_report(number);
         // Its last word may still be unheard.
         self.hear_report(number);
         let Some(sandbox) = self.registry.remove(number) else {

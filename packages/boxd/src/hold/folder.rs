@@ -136,7 +136,9 @@ mod tests {
     #[test]
     fn ids_are_twenty_small_letters_and_digits() {
         assert!(is_id("abcdefghij0123456789"));
-        for bad in ["", "abc", "ABCDEFGHIJ0123456789", "../../../../etc/pass", "abcdefghij012345678/"] {
+        for bad in
+            ["", "abc", "ABCDEFGHIJ0123456789", "../../../../etc/pass", "abcdefghij012345678/"]
+        {
             assert!(!is_id(bad), "{bad}");
         }
     }

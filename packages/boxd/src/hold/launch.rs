@@ -4,28 +4,24 @@
 //! before the record leaves a folder without a living process; dying before go, a process
 //! that ends itself.
 
+use super::birth::{self, Report};
 use super::client::Client;
 use super::failpoint;
 use super::folder::is_id;
-use super::record::{Record, start_time};
+use super::record::Record;
 use super::registry::{Sandbox, Starting};
-use super::watch::{Hold, Source};
+use super::source::Source;
+use super::watch::Hold;
 use crate::serve;
+use crate::setup::Plan;
 use crate::setup::idmap::IdMap;
-use crate::setup::trees::{self, Trees};
-use crate::setup::{self, Plan};
-use crate::sys::process::{self, Clone};
-use crate::sys::{descriptor, epoll, signal, time, unix_socket};
+use crate::setup::trees;
+use crate::sys::{epoll, process, time};
 use crate::wire::failure::{Code, Failure};
-use crate::wire::request::Create;
-use std::fs::File;
+use crate::wire::hold_request::Create;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-
-const SUCCESS: &[u8] = b"ok";
-const LONGEST_REPORT: usize = 8192;
 
 impl Hold {
     /// The client comes back at once when the sandbox cannot even be begun.
@@ -53,13 +49,9 @@ impl Hold {
             installation: create.installation.clone(),
         };
         let directory = self.folder.of_box(&record.id);
-        let plan = Plan {
-            root: &create.root,
-            hostname: &create.hostname,
-            box_directory: &directory,
-            ids,
-        };
-        let (client, born) = give_birth(&plan, &create, client, listener);
+        let plan =
+            Plan { root: &create.root, hostname: &create.hostname, box_directory: &directory, ids };
+        let (client, born) = birth::give_birth(&plan, &create, client, listener, self.limits);
         let (pid, pidfd, from_child) = match born {
             Ok(born) => born,
             Err(error) => {
@@ -69,7 +61,7 @@ impl Hold {
         };
         failpoint::reached("process");
         record.pid = pid;
-        let equipped = equip(&plan, &mut record, &from_child);
+        let equipped = birth::equip(&plan, &mut record, &from_child);
         if equipped.is_err() {
             let _ = process::signal_pidfd(&pidfd, libc::SIGKILL);
         }
@@ -134,15 +126,11 @@ impl Hold {
             return;
         };
         self.epoll.remove(&starting.from_child);
-        let mut report = [0; LONGEST_REPORT];
-        let heard = unix_socket::receive(&starting.from_child, &mut report);
-        let report = &report[..heard.map_or(0, |(length, _)| length)];
-        if report == SUCCESS {
+        match birth::hear(&starting.from_child) {
             // Our copy of the connection goes; the sandbox has its own.
-            return;
-        }
-        if !report.is_empty() && starting.failure.is_none() {
-            starting.failure = Some(failure_in(report));
+            Report::Success => return,
+            Report::Failure(failure) => starting.failure = starting.failure.or(Some(failure)),
+            Report::Silence => {}
         }
         let _ = process::signal_pidfd(&sandbox.pidfd, libc::SIGKILL);
         sandbox.starting = Some(starting);
@@ -164,91 +152,4 @@ fn check(create: &Create) -> Result<(), Failure> {
     }
     serve::environment::check(&create.env)?;
     trees::check(&create.root)
-}
-
-type Born = io::Result<(i32, OwnedFd, OwnedFd)>;
-
-/// Makes the process. In the child this never returns: it becomes the sandbox.
-fn give_birth(
-    plan: &Plan,
-    create: &Create,
-    client: Client,
-    listener: UnixListener,
-) -> (Client, Born) {
-    let (ours, theirs) = match unix_socket::message_pair() {
-        Ok(pair) => pair,
-        Err(error) => return (client, Err(error)),
-    };
-    let mut client = Some(client);
-    let born = plan.ids.charged_to(|| match process::clone_into(process::EVERY_NAMESPACE)? {
-        Clone::Parent { pid, pidfd } => Ok((pid, pidfd)),
-        Clone::Child => match client.take() {
-            Some(client) => be_born(plan, create, client, listener, theirs),
-            None => process::exit_now(1),
-        },
-    });
-    let client = client.expect("only the child takes the client");
-    (client, born.map(|(pid, pidfd)| (pid, pidfd, ours)))
-}
-
-/// hold's share of the work while the child waits, then the word to go.
-fn equip(plan: &Plan, record: &mut Record, child: &OwnedFd) -> Result<(), Failure> {
-    let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
-    plan.ids.write(record.pid).map_err(step("user id map"))?;
-    record.start_time = start_time(record.pid).map_err(step("process record"))?;
-    record.write(plan.box_directory).map_err(|error| Failure::about_path("box.json", &error))?;
-    failpoint::reached("record");
-    let lent = match plan.ids {
-        IdMap::Range { .. } => {
-            let namespace = File::open(format!("/proc/{}/ns/user", record.pid))
-                .map_err(step("user namespace"))?;
-            Trees::clone_all(plan.box_directory, plan.root, Some(namespace.as_fd()))?.into_list()
-        }
-        IdMap::Single { .. } => Vec::new(),
-    };
-    unix_socket::send(child, b"go", &lent).map_err(step("start signal"))
-}
-
-fn be_born(
-    plan: &Plan,
-    create: &Create,
-    client: Client,
-    listener: UnixListener,
-    to_hold: OwnedFd,
-) -> ! {
-    signal::unblock_all();
-    let mut keep = [client.socket.as_raw_fd(), listener.as_raw_fd(), to_hold.as_raw_fd()];
-    let made = descriptor::close_all_except(&mut keep)
-        .map_err(|error| Failure::unavailable("close_range", &error))
-        .and_then(|()| setup::prepare(plan))
-        .and_then(|()| match setup::wait_for_go(&to_hold) {
-            Ok(Some(lent)) => setup::enter(plan, lent),
-            _ => process::exit_now(1),
-        })
-        .and_then(|()| serve::Server::in_box(create, client.socket, client.inbound.rest(), listener));
-    let report = |bytes: &[u8]| {
-        // If hold is gone nobody needs to know; the next one sees for itself.
-        let _ = unix_socket::send(&to_hold, bytes, &[]);
-    };
-    match made {
-        Ok(mut server) => {
-            // hold first: once the client knows of the sandbox it may ask hold to end it, and
-            // hold must not take that end for a failed start.
-            report(SUCCESS);
-            drop(to_hold);
-            server.flush();
-            server.run()
-        }
-        Err(failure) => {
-            let text = format!("{}\n{}", failure.code.as_str(), failure.message);
-            report(&text.as_bytes()[..text.len().min(LONGEST_REPORT)]);
-            process::exit_now(1)
-        }
-    }
-}
-
-fn failure_in(report: &[u8]) -> Failure {
-    let text = String::from_utf8_lossy(report);
-    let (code, message) = text.split_once('\n').unwrap_or(("internal", &text));
-    Failure::new(Code::from_spelling(code).unwrap_or(Code::Internal), message)
 }

@@ -4,6 +4,7 @@
 //! first process.
 
 mod adopt;
+mod birth;
 mod client;
 mod daemon;
 mod destroy;
@@ -14,6 +15,7 @@ mod log;
 mod record;
 mod registry;
 mod requests;
+mod source;
 mod trash;
 mod watch;
 
@@ -60,8 +62,8 @@ pub fn run(options: &HoldOptions) -> Result<(), StartError> {
         return hold.run();
     }
     daemon::detach(|ready| {
+        daemon::leave_terminal(&folder.log())?;
         let mut hold = watch::Hold::start(folder, options)?;
-        daemon::leave_terminal(&hold.log_path())?;
         ready.tell();
         hold.run()
     })

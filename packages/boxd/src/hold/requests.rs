@@ -5,7 +5,7 @@ use super::watch::Hold;
 use crate::sys::{credentials, time};
 use crate::wire::failure::{Code, Failure};
 use crate::wire::frame::{Body, Frame, Kind, Malformed, Object};
-use crate::wire::request::{Create, HoldRequest};
+use crate::wire::hold_request::{Create, HoldRequest};
 use crate::wire::{PROTOCOL, VERSION};
 use serde_json::{Value, json};
 use std::time::Duration;

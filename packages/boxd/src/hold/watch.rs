@@ -3,11 +3,12 @@
 use super::client::Client;
 use super::folder::Folder;
 use super::registry::Registry;
+use super::source::Source;
 use super::trash::Trash;
 use super::{StartError, adopt, log, record};
 use crate::arguments::HoldOptions;
 use crate::sys::epoll::{self, Epoll, Event};
-use crate::sys::process;
+use crate::sys::process::{self, FileLimit};
 use crate::sys::signal::{self, Signals};
 use crate::wire::failure::Failure;
 use std::collections::BTreeMap;
@@ -15,46 +16,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-/// What an event is about.
-pub enum Source {
-    Listener,
-    Signals,
-    Remover,
-    Client(u32),
-    /// The first process of a sandbox.
-    Sandbox(u32),
-    /// What a starting sandbox has to say.
-    Report(u32),
-}
-
-impl Source {
-    pub fn token(&self) -> u64 {
-        let (tag, number) = match *self {
-            Source::Listener => (0, 0),
-            Source::Signals => (1, 0),
-            Source::Remover => (2, 0),
-            Source::Client(number) => (3, number),
-            Source::Sandbox(number) => (4, number),
-            Source::Report(number) => (5, number),
-        };
-        tag << 32 | u64::from(number)
-    }
-
-    fn of(token: u64) -> Source {
-        let number = token as u32;
-        match token >> 32 {
-            0 => Source::Listener,
-            1 => Source::Signals,
-            2 => Source::Remover,
-            3 => Source::Client(number),
-            4 => Source::Sandbox(number),
-            _ => Source::Report(number),
-        }
-    }
-}
 
 pub struct Hold {
     pub folder: Folder,
@@ -63,6 +25,8 @@ pub struct Hold {
     pub clients: BTreeMap<u32, Client>,
     pub registry: Registry,
     pub trash: Trash,
+    /// hold has a descriptor for every sandbox; sandboxes get what was meant for us.
+    pub limits: FileLimit,
     last_client: u32,
     listener: UnixListener,
     signals: Signals,
@@ -94,6 +58,7 @@ impl Hold {
             clients: BTreeMap::new(),
             registry: Registry::default(),
             trash,
+            limits: FileLimit::raise().map_err(failed)?,
             last_client: 0,
             listener,
             signals,
@@ -106,10 +71,6 @@ impl Hold {
             hold.adopt(sandbox);
         }
         Ok(hold)
-    }
-
-    pub fn log_path(&self) -> PathBuf {
-        self.folder.log()
     }
 
     pub fn run(&mut self) -> Result<(), StartError> {

@@ -18,14 +18,8 @@ const SETPCAP: u64 = 1 << 8;
 const NET_BIND_SERVICE: u64 = 1 << 10;
 
 /// What the sandbox's own root may do, all of it inside its user namespace.
-const FOR_ROOT: u64 = CHOWN
-    | DAC_OVERRIDE
-    | FOWNER
-    | FSETID
-    | KILL
-    | SETGID
-    | SETUID
-    | NET_BIND_SERVICE;
+const FOR_ROOT: u64 =
+    CHOWN | DAC_OVERRIDE | FOWNER | FSETID | KILL | SETGID | SETUID | NET_BIND_SERVICE;
 
 /// Whose rights this server can give to programs and use on files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,8 +2,9 @@
 
 use super::Server;
 use super::input::Input;
+use super::scratch::Scratch;
+use super::source::Source;
 use super::stream::{Progress, Work};
-use super::watch::Source;
 use crate::sys::epoll::{self, Epoll, Event};
 use crate::sys::{descriptor, network};
 use crate::wire::failure::{Code, Failure};
@@ -95,7 +96,7 @@ impl Dial {
         &mut self,
         stream: u32,
         credit: &mut u64,
-        scratch: &mut Vec<u8>,
+        scratch: &mut Scratch,
         out: &mut Outbound,
     ) -> Progress {
         match self.phase {
@@ -123,16 +124,15 @@ impl Dial {
         Progress::Waiting
     }
 
-    fn read(&mut self, stream: u32, credit: &mut u64, scratch: &mut Vec<u8>, out: &mut Outbound) {
+    fn read(&mut self, stream: u32, credit: &mut u64, scratch: &mut Scratch, out: &mut Outbound) {
         if !self.is_readable || self.is_output_over || *credit == 0 {
             return;
         }
-        scratch.resize(MOST_DATA, 0);
         let most = (*credit).min(MOST_DATA as u64) as usize;
         self.is_readable = false;
-        match descriptor::read(&self.socket, &mut scratch[..most]) {
+        match descriptor::read(&self.socket, scratch.room(most)) {
             Ok(count @ 1..) => {
-                out.data(stream, STDOUT, [&scratch[..count], &[]]);
+                out.data(stream, STDOUT, [scratch.used(count), &[]]);
                 *credit -= count as u64;
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -151,7 +151,7 @@ impl Dial {
             Phase::Open => {
                 let reading = has_credit && !self.is_output_over && !self.is_readable;
                 let writing = self.input.is_waiting() && !self.input.is_finished();
-                u32::from(reading) * epoll::READABLE | u32::from(writing) * epoll::WRITABLE
+                (u32::from(reading) * epoll::READABLE) | (u32::from(writing) * epoll::WRITABLE)
             }
         };
         let token = Source::Dial { stream }.token();

@@ -6,12 +6,13 @@ use super::environment;
 use super::files::place;
 use super::input::Input;
 use super::process::{Output, Process};
+use super::source::Source;
 use super::users::{self, User};
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::sys::spawn::{Program, SpawnError, Stage};
 use crate::sys::{descriptor, epoll, time, tty};
 use crate::wire::failure::{Code, Failure};
-use crate::wire::request::{Exec, Size};
+use crate::wire::serve_request::{Exec, Size};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::io;
@@ -40,8 +41,7 @@ impl Server {
             return Err(Failure::invalid("argv names no program"));
         };
         let has_terminal = request.pty.is_some();
-        let variables =
-            environment::compose(&user, &self.environment, &request.env, has_terminal);
+        let variables = environment::compose(&user, &self.environment, &request.env, has_terminal);
         let directory = self.working_directory(&user, request.cwd.as_deref())?;
         let plumbing = self
             .plumb(&user, request.pty.as_ref(), request.stdin)
@@ -125,7 +125,7 @@ impl Server {
                 continue;
             };
             if wanted && !output.is_watched {
-                let token = super::watch::Source::Output { process: number, channel }.token();
+                let token = Source::Output { process: number, channel }.token();
                 output.is_watched = self.epoll.add(source, epoll::READABLE, token).is_ok();
             } else if !wanted && output.is_watched {
                 self.epoll.remove(source);

@@ -2,12 +2,10 @@
 
 use super::Server;
 use super::stream::{Stream, Work};
-use super::watch::Source;
-use crate::sys::epoll;
+use crate::wire::STDIN;
 use crate::wire::frame::{Body, Frame, Kind, Malformed};
 use crate::wire::inbound::Inbound;
-use crate::wire::request::ServeRequest;
-use crate::wire::STDIN;
+use crate::wire::serve_request::ServeRequest;
 use std::io;
 
 impl Server {
@@ -165,48 +163,6 @@ impl Server {
                 self.conclude(number, outcome);
             }
             _ => {}
-        }
-    }
-
-    pub fn give_credit(&mut self, digested: super::input::Digested) {
-        for (number, length) in digested {
-            let credit = self.streams.get_mut(&number).and_then(|stream| stream.digested(length));
-            if let (Some(credit), Some(connection)) = (credit, &mut self.connection) {
-                connection.outbound.window(number, credit);
-            }
-        }
-    }
-
-    /// A process can take input again.
-    pub fn feed(&mut self, process: u32) {
-        if let Some(running) = self.processes.get_mut(process) {
-            let digested = running.input.advance();
-            self.give_credit(digested);
-            self.update_input_interest(process);
-        }
-    }
-
-    /// Waits for a process's input exactly as long as something waits for it.
-    pub fn update_input_interest(&mut self, process: u32) {
-        let Some(running) = self.processes.get_mut(process) else {
-            return;
-        };
-        let input = &mut running.input;
-        let wanted = input.is_waiting() && !input.is_finished();
-        if let Some(target) = &input.target
-            && wanted != input.is_watched
-        {
-            if wanted {
-                let token = Source::Input { process }.token();
-                input.is_watched = self.epoll.add(target, epoll::WRITABLE, token).is_ok();
-            } else {
-                self.epoll.remove(target);
-                input.is_watched = false;
-            }
-        }
-        if input.is_finished() {
-            // Closing it is how the program learns.
-            input.target = None;
         }
     }
 }

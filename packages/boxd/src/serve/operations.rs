@@ -2,15 +2,15 @@
 
 use super::Server;
 use super::dial::Dial;
-use super::files::{self, change, copy::Copying, list::Listing, read::Reading, remove::Removing};
 use super::files::write::Writing;
+use super::files::{self, change, copy::Copying, list::Listing, read::Reading, remove::Removing};
 use super::process::Process;
 use super::stream::{Stream, Work};
 use super::users;
 use crate::sys::{process, signal, tty};
 use crate::wire::failure::Failure;
 use crate::wire::frame::Kind;
-use crate::wire::request::{ServeRequest, Size};
+use crate::wire::serve_request::{ServeRequest, Size};
 use serde_json::{Value, json};
 
 /// How an operation goes on.
@@ -56,8 +56,11 @@ impl Server {
                 self.following(process, offsets)
             }
             ServeRequest::Processes => {
-                let all: Vec<Value> =
-                    self.processes.iter().map(|(number, process)| process.summary(number)).collect();
+                let all: Vec<Value> = self
+                    .processes
+                    .iter()
+                    .map(|(number, process)| process.summary(number))
+                    .collect();
                 Ok(Begun::Done(json!({ "processes": all })))
             }
             ServeRequest::Signal { process, signal } => self.signal(&process, &signal),
@@ -126,8 +129,10 @@ impl Server {
     fn resize(&mut self, name: &str, size: Size) -> Result<Begun, Failure> {
         let (_, running) = self.processes.running(name)?;
         match &running.outputs[0].source {
-            Some(terminal) if running.has_terminal => tty::resize(terminal, size.cols, size.rows)
-                .map_err(|error| Failure::internal("resize", error))?,
+            Some(terminal) if running.has_terminal => {
+                tty::resize(terminal, size.cols, size.rows)
+                    .map_err(|error| Failure::internal("resize", error))?
+            }
             _ => return Err(Failure::invalid(format!("process {name:?} has no terminal"))),
         }
         Ok(Begun::Done(json!({})))

@@ -101,7 +101,10 @@ mod tests {
             assert_eq!(tail(&ring, ring.oldest()), all[ring.oldest() as usize..]);
             let later = ring.oldest() + 100.min(all.len() as u64 - ring.oldest());
             assert_eq!(tail(&ring, later), all[later as usize..], "size {size}");
-            assert_eq!(ring.from(later, 3).concat(), all[later as usize..].iter().copied().take(3).collect::<Vec<_>>());
+            assert_eq!(
+                ring.from(later, 3).concat(),
+                all[later as usize..].iter().copied().take(3).collect::<Vec<_>>()
+            );
         }
     }
 

@@ -1,8 +1,8 @@
 //! Moving every stream on by one slice, so that none starves the others.
 
 use super::Server;
+use super::source::Source;
 use super::stream::{Progress, Stream, Work};
-use super::watch::Source;
 use crate::sys::epoll;
 use crate::wire::MOST_DATA;
 use crate::wire::failure::Failure;
@@ -45,9 +45,7 @@ impl Server {
             Work::Read(reading) => {
                 reading.advance(number, &mut stream.credit, &mut self.scratch, out)
             }
-            Work::List(listing) => {
-                listing.advance(number, &mut stream.credit, self.identity, out)
-            }
+            Work::List(listing) => listing.advance(number, &mut stream.credit, self.identity, out),
             Work::Remove(removing) => removing.advance(number, self.identity, out),
             Work::Move(copying) => copying.advance(number, self.identity, out),
             Work::Dial(dial) => {

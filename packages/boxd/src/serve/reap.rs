@@ -1,7 +1,7 @@
 //! The ends of processes: children, orphans, and time that is up.
 
 use super::Server;
-use super::watch::Source;
+use super::source::Source;
 use crate::sys::process::{self, Exit, Reaped};
 use crate::sys::{descriptor, epoll};
 use std::io;
@@ -10,17 +10,19 @@ use std::time::{Duration, Instant};
 
 /// How long a terminal may hold back what was written to it before the end.
 const TERMINAL_LINGER: Duration = Duration::from_millis(200);
-const READ_AT_ONCE: usize = 64 * 1024;
 
 impl Server {
     /// Reaps whatever has died, ours or orphaned.
     pub fn reap(&mut self) {
+        self.is_alone = false;
         loop {
             match process::reap_any() {
                 Reaped::One(pid, exit) => self.note_exit(pid, exit),
                 Reaped::NoneYet => return,
-                Reaped::NoChildren if self.is_ending => process::exit_now(0),
-                Reaped::NoChildren => return,
+                Reaped::NoChildren => {
+                    self.is_alone = true;
+                    return;
+                }
             }
         }
     }
@@ -53,7 +55,6 @@ impl Server {
 
     /// Moves what a process has written into its ring, as far as there is room.
     pub fn read_output(&mut self, number: u32, channel: usize) {
-        self.scratch.resize(READ_AT_ONCE, 0);
         loop {
             let Some(process) = self.processes.get_mut(number) else {
                 return;
@@ -67,9 +68,9 @@ impl Server {
             if room == 0 {
                 break;
             }
-            match descriptor::read(source, &mut self.scratch[..room.min(READ_AT_ONCE)]) {
+            match descriptor::read(source, self.scratch.room(room)) {
                 Ok(count @ 1..) => {
-                    output.ring.push(&self.scratch[..count]);
+                    output.ring.push(self.scratch.used(count));
                     match &mut output.left {
                         Some(left) if *left > count => *left -= count,
                         Some(_) => return self.leave_to_orphans(number, channel),
@@ -121,11 +122,10 @@ impl Server {
     }
 
     pub fn drain_leftover(&mut self, number: u32) {
-        self.scratch.resize(READ_AT_ONCE, 0);
         let Some(source) = self.leftovers.get(&number) else {
             return;
         };
-        match descriptor::read(source, &mut self.scratch) {
+        match descriptor::read(source, self.scratch.room(usize::MAX)) {
             Ok(1..) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             _ => {

@@ -10,7 +10,7 @@ use crate::sys::spawn::Spawner;
 use crate::sys::{descriptor, process};
 use crate::wire::failure::Failure;
 use crate::wire::fields::Dictionary;
-use crate::wire::request::Create;
+use crate::wire::hold_request::Create;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -68,11 +68,7 @@ impl Server {
     }
 }
 
-fn start(
-    id: &str,
-    environment: Dictionary,
-    listener: Option<UnixListener>,
-) -> io::Result<Server> {
+fn start(id: &str, environment: Dictionary, listener: Option<UnixListener>) -> io::Result<Server> {
     if std::process::id() != 1 {
         process::adopt_orphans()?;
     }
@@ -88,11 +84,13 @@ fn start(
         connection: None,
         streams: Default::default(),
         processes: Default::default(),
-        spawner: Spawner::new(),
+        spawner: Spawner::new()?,
         leftovers: Default::default(),
         last_leftover: 0,
-        scratch: Vec::new(),
+        scratch: Default::default(),
         is_ending: false,
+        is_alone: false,
+        is_untidy: true,
     };
     server.watch_sources()?;
     Ok(server)

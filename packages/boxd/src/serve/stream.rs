@@ -22,7 +22,9 @@ pub struct Stream {
 
 pub enum Work {
     /// Follows the output of a process and feeds its input.
-    Attached { process: u32 },
+    Attached {
+        process: u32,
+    },
     Read(Reading),
     Write(Writing),
     List(Listing),

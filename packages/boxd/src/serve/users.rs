@@ -80,8 +80,8 @@ fn parse_user(line: &str) -> Option<User> {
 /// An id as `id -u` prints it: no sign, no leading zero, no other base, and not the one that
 /// means "none".
 fn id(text: &str) -> Option<u32> {
-    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit())
-        && (text == "0" || !text.starts_with('0'));
+    let is_plain =
+        text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     text.parse().ok().filter(|&id| is_plain && id != u32::MAX)
 }
 
@@ -125,8 +125,26 @@ mod tests {
         assert_eq!(uid("user"), Some(1000));
         assert_eq!(uid("1000"), Some(1000));
         for wrong in [
-            "1:", "0x0", "+0", " root", "root:", "root ", "", "4294967295", "99999999999", "-1",
-            "00", "01", "1.0", "root\0", "Root", "nobody", "2", "broken", "odd", "none",
+            "1:",
+            "0x0",
+            "+0",
+            " root",
+            "root:",
+            "root ",
+            "",
+            "4294967295",
+            "99999999999",
+            "-1",
+            "00",
+            "01",
+            "1.0",
+            "root\0",
+            "Root",
+            "nobody",
+            "2",
+            "broken",
+            "odd",
+            "none",
         ] {
             assert_eq!(uid(wrong), None, "{wrong:?}");
         }

@@ -2,14 +2,17 @@
 
 use super::confine::Identity;
 use super::connection::Connection;
+use super::scratch::Scratch;
+use super::source::Source;
 use super::stream::Stream;
 use super::table::Table;
 use crate::sys::epoll::{self, Epoll, Event};
+use crate::sys::memory;
 use crate::sys::process;
 use crate::sys::signal::Signals;
 use crate::sys::spawn::Spawner;
-use crate::wire::frame::Kind;
 use crate::wire::fields::Dictionary;
+use crate::wire::frame::Kind;
 use crate::wire::{PROTOCOL, VERSION};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -18,49 +21,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
-/// What an event is about.
-pub enum Source {
-    Listener,
-    Signals,
-    Reader,
-    Writer,
-    Output { process: u32, channel: usize },
-    Input { process: u32 },
-    Dial { stream: u32 },
-    /// A pipe that a process left to others.
-    Leftover(u32),
-}
-
-impl Source {
-    pub fn token(&self) -> u64 {
-        let (tag, number) = match *self {
-            Source::Listener => (0, 0),
-            Source::Signals => (1, 0),
-            Source::Reader => (2, 0),
-            Source::Writer => (3, 0),
-            Source::Output { process, channel } => (4 + channel as u64, process),
-            Source::Input { process } => (6, process),
-            Source::Dial { stream } => (7, stream),
-            Source::Leftover(number) => (8, number),
-        };
-        tag << 32 | u64::from(number)
-    }
-
-    fn of(token: u64) -> Source {
-        let number = token as u32;
-        match token >> 32 {
-            0 => Source::Listener,
-            1 => Source::Signals,
-            2 => Source::Reader,
-            3 => Source::Writer,
-            4 => Source::Output { process: number, channel: 0 },
-            5 => Source::Output { process: number, channel: 1 },
-            6 => Source::Input { process: number },
-            7 => Source::Dial { stream: number },
-            _ => Source::Leftover(number),
-        }
-    }
-}
+const IDLE: Duration = Duration::from_millis(500);
 
 pub struct Server {
     pub id: String,
@@ -77,10 +38,13 @@ pub struct Server {
     pub spawner: Spawner,
     pub leftovers: BTreeMap<u32, OwnedFd>,
     pub last_leftover: u32,
-    /// For bytes that are between a read and where they belong.
-    pub scratch: Vec<u8>,
+    pub scratch: Scratch,
     /// Told to end: leaves when everybody else has.
     pub is_ending: bool,
+    /// Something was done since the last rest.
+    pub is_untidy: bool,
+    /// When last looked, there was nobody else.
+    pub is_alone: bool,
 }
 
 impl Server {
@@ -98,19 +62,41 @@ impl Server {
             self.take_frames();
             let has_more = self.pump();
             self.flush();
-            let patience = if has_more || self.has_frames_to_take() {
-                Some(Duration::ZERO)
-            } else {
-                self.next_deadline().map(|due| due.saturating_duration_since(Instant::now()))
-            };
+            if self.is_ending && self.is_alone {
+                // What the last ones said has been passed on.
+                process::exit_now(0);
+            }
+            if self.streams.is_empty() {
+                self.scratch.rest();
+            }
+            let patience = self.patience(has_more);
             if self.epoll.wait(patience, &mut events).is_err() {
                 process::exit_now(1);
             }
+            self.rest_or_work(events.is_empty());
             for event in &events {
                 self.handle(event);
             }
             self.end_what_is_due();
         }
+    }
+
+    fn patience(&self, has_more: bool) -> Option<Duration> {
+        if has_more || self.has_frames_to_take() {
+            return Some(Duration::ZERO);
+        }
+        let deadline =
+            self.next_deadline().map(|due| due.saturating_duration_since(Instant::now()));
+        let rest = self.is_untidy.then_some(IDLE);
+        [deadline, rest].into_iter().flatten().min()
+    }
+
+    /// Tidies up when nothing has happened for a while, not while somebody waits.
+    fn rest_or_work(&mut self, is_idle: bool) {
+        if is_idle && self.is_untidy && self.streams.is_empty() {
+            memory::give_back_now();
+        }
+        self.is_untidy = !is_idle;
     }
 
     fn handle(&mut self, event: &Event) {

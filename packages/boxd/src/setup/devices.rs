@@ -22,8 +22,8 @@ pub fn mount(root: BorrowedFd) -> Result<(), Failure> {
     let place = place::open(root, Path::new("/dev"), PlaceKind::Directory, NO_SYMLINKS)?;
     let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
     let options = [(c"mode", c"755"), (c"size", c"64k")];
-    let dev = mount::new_filesystem(c"tmpfs", &options, NO_SUID | NO_EXEC)
-        .map_err(step("dev mount"))?;
+    let dev =
+        mount::new_filesystem(c"tmpfs", &options, NO_SUID | NO_EXEC).map_err(step("dev mount"))?;
     mount::attach(&dev, place).map_err(step("dev mount"))?;
     let dev = dev.as_fd();
     for name in BORROWED {

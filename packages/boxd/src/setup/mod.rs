@@ -10,7 +10,7 @@ pub mod trees;
 
 use crate::sys::{mount, network, process, unix_socket};
 use crate::wire::failure::Failure;
-use crate::wire::request::Root;
+use crate::wire::hold_request::Root;
 use idmap::IdMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

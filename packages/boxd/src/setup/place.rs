@@ -14,7 +14,12 @@ pub enum PlaceKind {
 
 /// The place `target` names inside `root`, made if it is missing. No link in a hostile layer
 /// leads out of the root.
-pub fn open(root: BorrowedFd, target: &Path, kind: PlaceKind, resolve: u64) -> Result<OwnedFd, Failure> {
+pub fn open(
+    root: BorrowedFd,
+    target: &Path,
+    kind: PlaceKind,
+    resolve: u64,
+) -> Result<OwnedFd, Failure> {
     let failed = |error| Failure::about_path(format!("mount point {}", target.display()), &error);
     match path::open(root, target, libc::O_PATH, 0, IN_ROOT | resolve) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

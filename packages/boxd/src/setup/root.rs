@@ -5,7 +5,7 @@ use super::trees::Trees;
 use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
 use crate::sys::path::{self, HERE};
 use crate::wire::failure::Failure;
-use crate::wire::request::Root;
+use crate::wire::hold_request::Root;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -3,7 +3,7 @@
 use crate::sys::mount::{self, Depth, NO_DEVICES, NO_SUID, READ_ONLY};
 use crate::sys::path::HERE;
 use crate::wire::failure::{Code, Failure};
-use crate::wire::request::Root;
+use crate::wire::hold_request::Root;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -129,7 +129,9 @@ mod tests {
         for good in ["/usr", "/home/user/work", "/tmp/", "/a/./b"] {
             assert!(is_allowed_target(good), "{good}");
         }
-        for bad in ["", "/", "usr", "/..", "/a/../b", "/proc", "/proc/sys", "/dev/null", "/./dev", "/a\0"] {
+        for bad in
+            ["", "/", "usr", "/..", "/a/../b", "/proc", "/proc/sys", "/dev/null", "/./dev", "/a\0"]
+        {
             assert!(!is_allowed_target(bad), "{bad}");
         }
     }

@@ -52,9 +52,8 @@ impl Epoll {
     /// Waits until something happens or `patience` is over; without patience, for ever.
     pub fn wait(&mut self, patience: Option<Duration>, into: &mut Vec<Event>) -> io::Result<()> {
         // Rounded up, so that a timer has really passed when the wait ends.
-        let millis = patience.map_or(-1, |wait| {
-            wait.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32
-        });
+        let millis = patience
+            .map_or(-1, |wait| wait.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32);
         let room = self.raw.len() as i32;
         into.clear();
         // SAFETY: `raw` has room for that many events.

@@ -67,7 +67,11 @@ fn extra(flags: i32) -> i32 {
     if flags & libc::O_PATH != 0 { 0 } else { libc::O_NONBLOCK | libc::O_NOCTTY }
 }
 
-pub fn open_directory(from: BorrowedFd, path: impl AsRef<Path>, resolve: u64) -> io::Result<OwnedFd> {
+pub fn open_directory(
+    from: BorrowedFd,
+    path: impl AsRef<Path>,
+    resolve: u64,
+) -> io::Result<OwnedFd> {
     open(from, path, libc::O_PATH | libc::O_DIRECTORY, 0, resolve)
 }
 
@@ -78,7 +82,11 @@ pub fn make_directory(at: BorrowedFd, name: impl AsRef<Path>, mode: u32) -> io::
     Ok(())
 }
 
-pub fn make_symlink(at: BorrowedFd, name: impl AsRef<Path>, target: impl AsRef<Path>) -> io::Result<()> {
+pub fn make_symlink(
+    at: BorrowedFd,
+    name: impl AsRef<Path>,
+    target: impl AsRef<Path>,
+) -> io::Result<()> {
     let (name, target) = (c_string(name)?, c_string(target)?);
     // SAFETY: both are NUL-terminated.
     checked(unsafe { libc::symlinkat(target.as_ptr(), at.as_raw_fd(), name.as_ptr()) })?;
@@ -114,9 +122,7 @@ pub fn check_writable(at: BorrowedFd, name: impl AsRef<Path>) -> io::Result<()> 
     let name = c_string(name)?;
     let (fd, flags) = (at.as_raw_fd(), libc::AT_EACCESS | libc::AT_SYMLINK_NOFOLLOW);
     // SAFETY: `name` is NUL-terminated.
-    checked(unsafe {
-        libc::syscall(libc::SYS_faccessat2, fd, name.as_ptr(), libc::W_OK, flags)
-    })?;
+    checked(unsafe { libc::syscall(libc::SYS_faccessat2, fd, name.as_ptr(), libc::W_OK, flags) })?;
     Ok(())
 }
 

@@ -154,6 +154,27 @@ pub fn no_core_dumps() -> io::Result<()> {
     Ok(())
 }
 
+/// How many descriptors this process was meant to have open.
+#[derive(Clone, Copy)]
+pub struct FileLimit(libc::rlimit);
+
+impl FileLimit {
+    /// Takes as many as allowed, and remembers what was meant: programs that find a huge limit
+    /// tend to behave badly.
+    pub fn raise() -> io::Result<FileLimit> {
+        let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: getrlimit fills one rlimit, setrlimit reads one.
+        checked(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut before) })?;
+        FileLimit(libc::rlimit { rlim_cur: before.rlim_max, ..before }).restore();
+        Ok(FileLimit(before))
+    }
+
+    pub fn restore(self) {
+        // SAFETY: reads one rlimit. Lowering the soft limit cannot fail.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &self.0) };
+    }
+}
+
 pub fn set_umask(mask: u32) {
     // SAFETY: takes no pointers, cannot fail.
     unsafe { libc::umask(mask) };

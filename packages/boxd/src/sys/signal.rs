@@ -92,13 +92,27 @@ impl AsFd for Signals {
     }
 }
 
+/// What the kernel takes, which is not what libc calls sigaction. All zero is the default.
+#[repr(C)]
+#[derive(Default)]
+struct KernelAction {
+    handler: usize,
+    flags: libc::c_ulong,
+    restorer: usize,
+    mask: u64,
+}
+
 /// Forgets every inherited disposition and mask, and ignores SIGPIPE: writes report EPIPE.
 pub fn reset_for_server() {
+    // The raw call, because libc hides the signals that it uses itself, and whoever started us
+    // may have left those ignored, too.
+    let default = KernelAction::default();
     for signal in 1..=64 {
-        // SAFETY: no handler of ours is installed; invalid numbers are refused harmlessly.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        let nothing = std::ptr::null_mut::<KernelAction>();
+        // SAFETY: no handler of ours is installed; KILL and STOP are refused harmlessly.
+        unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, &raw const default, nothing, 8) };
     }
-    // SAFETY: as above.
+    // SAFETY: ignoring needs no handler.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     unblock_all();
 }

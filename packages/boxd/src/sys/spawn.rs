@@ -8,7 +8,7 @@ use super::{checked, signal};
 use std::ffi::CString;
 use std::io;
 use std::os::fd::RawFd;
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 
 const STACK_SIZE: usize = 64 * 1024;
 
@@ -50,9 +50,10 @@ pub struct SpawnError {
     pub error: io::Error,
 }
 
-/// A stack for the children, used again for every one of them.
+/// A stack for the children, used again for every one of them. It stays for the life of the
+/// process and takes memory only where it is used.
 pub struct Spawner {
-    stack: Vec<u128>,
+    stack_end: *mut libc::c_void,
 }
 
 struct Order<'a> {
@@ -63,8 +64,15 @@ struct Order<'a> {
 }
 
 impl Spawner {
-    pub fn new() -> Spawner {
-        Spawner { stack: vec![0; STACK_SIZE / size_of::<u128>()] }
+    pub fn new() -> io::Result<Spawner> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK;
+        // SAFETY: asks for new memory that nothing else uses.
+        let start = unsafe { libc::mmap(null_mut(), STACK_SIZE, protection, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Spawner { stack_end: start.wrapping_byte_add(STACK_SIZE) })
     }
 
     /// Starts `program` and returns its pid once it runs.
@@ -75,10 +83,9 @@ impl Spawner {
         let (argv, env) = (pointers(&program.argv), pointers(&program.env));
         let mut order = Order { program, argv: &argv, env: &env, failure: None };
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-        let top = self.stack.as_mut_ptr_range().end;
         // SAFETY: the stack is large enough for `child`, aligned, and used by nobody else: with
         // CLONE_VFORK we sleep until the child has exec'd or exited. `order` outlives that.
-        let pid = unsafe { libc::clone(child, top.cast(), flags, (&raw mut order).cast()) };
+        let pid = unsafe { libc::clone(child, self.stack_end, flags, (&raw mut order).cast()) };
         let failed = |stage, error| SpawnError { stage, error };
         let pid = checked(pid).map_err(|error| failed(Stage::Prepare, error))? as i32;
         match order.failure {

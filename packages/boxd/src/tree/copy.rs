@@ -7,12 +7,12 @@ use crate::sys::path::{self, PLAIN};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::fchown;
 use std::path::{Path, PathBuf};
 
-const CHUNK: usize = 64 * 1024;
+const CHUNK: u64 = 64 * 1024;
 
 pub struct Copy {
     from: OwnedFd,
@@ -61,10 +61,8 @@ impl Copy {
         let mut done = 0;
         while done < budget {
             if let Some((source, copy)) = &mut self.file {
-                let mut chunk = [0; CHUNK];
-                let count = source.read(&mut chunk)?;
-                copy.write_all(&chunk[..count])?;
-                done += count.max(1);
+                let count = io::copy(&mut source.by_ref().take(CHUNK), copy)?;
+                done += count.max(1) as usize;
                 if count == 0 {
                     self.file = None;
                 }

@@ -43,7 +43,8 @@ impl Removal {
                 continue;
             }
             // Everything listed before is gone, so the listing is always read from its start.
-            let here = path::open(self.current.as_fd(), ".", libc::O_RDONLY | libc::O_DIRECTORY, 0, 0)?;
+            let here =
+                path::open(self.current.as_fd(), ".", libc::O_RDONLY | libc::O_DIRECTORY, 0, 0)?;
             match next_names(here.as_fd())? {
                 Some(names) if !names.is_empty() => done += self.clear(names)?,
                 _ => {

@@ -36,9 +36,8 @@ impl Fields {
     }
 
     pub fn number_if_any(&mut self, name: &str) -> Result<Option<u64>, Failure> {
-        let number = |value: Value| {
-            value.as_u64().ok_or_else(|| wrong(name, "a whole number, 0 or more"))
-        };
+        let number =
+            |value: Value| value.as_u64().ok_or_else(|| wrong(name, "a whole number, 0 or more"));
         self.take(name).map(number).transpose()
     }
 
@@ -88,6 +87,10 @@ impl Fields {
         object.into_iter().map(pair).collect()
     }
 
+    pub fn unknown_op(&self, op: &str) -> Failure {
+        Failure::invalid(format!("unknown op {op:?}"))
+    }
+
     fn list(&mut self, name: &str) -> Result<Vec<Value>, Failure> {
         match self.take(name) {
             None => Ok(Vec::new()),
@@ -123,7 +126,8 @@ mod tests {
 
     #[test]
     fn members_have_the_type_they_must_have() {
-        let mut good = fields(json!({"t": "x", "n": 7, "f": true, "l": ["a"], "d": {"k": "v"}, "z": null}));
+        let mut good =
+            fields(json!({"t": "x", "n": 7, "f": true, "l": ["a"], "d": {"k": "v"}, "z": null}));
         assert_eq!(good.text("t").as_deref(), Ok("x"));
         assert_eq!(good.small::<u16>("n"), Ok(7));
         assert_eq!(good.flag("f", false), Ok(true));

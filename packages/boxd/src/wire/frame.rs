@@ -111,10 +111,9 @@ fn decode_body(kind: Kind, payload: &[u8]) -> Result<Body<'_>, Malformed> {
             Ok(Body::Window { credit: u32::from_be_bytes([a, b, c, d]) })
         }
         (Kind::Cancel, []) => Ok(Body::Cancel),
-        (Kind::Ping | Kind::Pong, payload) => payload
-            .try_into()
-            .map(Body::Echo)
-            .map_err(|_| Malformed("PING and PONG carry 8 bytes")),
+        (Kind::Ping | Kind::Pong, payload) => {
+            payload.try_into().map(Body::Echo).map_err(|_| Malformed("PING and PONG carry 8 bytes"))
+        }
         _ => Err(Malformed("wrong payload for this kind")),
     }
 }

@@ -3,9 +3,10 @@
 pub mod failure;
 pub mod fields;
 pub mod frame;
+pub mod hold_request;
 pub mod inbound;
 pub mod outbound;
-pub mod request;
+pub mod serve_request;
 
 #[cfg(test)]
 mod vectors;

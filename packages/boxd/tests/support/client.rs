@@ -116,9 +116,8 @@ impl Client {
     fn read_frame(&mut self) -> Option<(u32, Answer)> {
         loop {
             if self.bytes.len() >= 9 {
-                let number = |at: usize| {
-                    u32::from_be_bytes(self.bytes[at..at + 4].try_into().unwrap())
-                };
+                let number =
+                    |at: usize| u32::from_be_bytes(self.bytes[at..at + 4].try_into().unwrap());
                 let (length, kind, stream) = (number(0) as usize, self.bytes[4], number(5));
                 if self.bytes.len() >= 9 + length {
                     let payload: Vec<u8> = self.bytes[9..9 + length].to_vec();
@@ -189,10 +188,13 @@ impl Client {
             credit -= piece.len();
         }
         self.eof(stream);
-        let spent: usize = early.iter().map(|(_, answer)| match answer {
-            Answer::Data(_, bytes) => bytes.len(),
-            _ => 0,
-        }).sum();
+        let spent: usize = early
+            .iter()
+            .map(|(_, answer)| match answer {
+                Answer::Data(_, bytes) => bytes.len(),
+                _ => 0,
+            })
+            .sum();
         self.waiting.extend(early);
         let outcome = self.finish(stream);
         assert!(outcome.stdout.len() >= spent || outcome.fail.is_some());

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -79,17 +79,21 @@ impl World {
             Mode::Root => 0,
             Mode::Ordinary(uid) => uid,
         };
-        for name in ["etc", "usr", "proc", "dev", "tmp", "root", "home/user"] {
+        for name in ["etc", "usr", "proc", "dev", "tmp", "root", "home/user", "srv/data/deep"] {
             fs::create_dir_all(self.skeleton.join(name)).unwrap();
         }
         for name in ["bin", "lib", "lib64", "sbin"] {
             symlink(format!("usr/{name}"), self.skeleton.join(name)).unwrap();
         }
+        fs::write(self.skeleton.join("srv/data/deep/file"), "lower\n").unwrap();
         let passwd = "root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000::/home/user:/bin/sh\n";
         fs::write(self.skeleton.join("etc/passwd"), passwd).unwrap();
-        fs::write(self.skeleton.join("etc/group"), "root:x:0:\nuser:x:1000:\nmore:x:44:user\n").unwrap();
+        fs::write(self.skeleton.join("etc/group"), "root:x:0:\nuser:x:1000:\nmore:x:44:user\n")
+            .unwrap();
         if host::effective_uid() == 0 {
-            for name in ["", "etc", "etc/passwd", "etc/group", "home"] {
+            for name in
+                ["", "etc", "etc/passwd", "etc/group", "home", "srv", "srv/data", "srv/data/deep"]
+            {
                 chown(self.skeleton.join(name), Some(owner), Some(owner)).unwrap();
             }
             let user = if owner == 0 { 1000 } else { owner };
@@ -108,7 +112,15 @@ impl World {
         if let (Mode::Ordinary(uid), 0) = (self.mode, host::effective_uid()) {
             command.uid(uid).gid(uid);
         }
-        command.status().unwrap()
+        loop {
+            match command.status() {
+                // Another test forked while our copy of the binary was open for writing.
+                Err(error) if error.raw_os_error() == Some(libc::ETXTBSY) => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                outcome => return outcome.unwrap(),
+            }
+        }
     }
 
     pub fn hold(&self) -> Client {
@@ -177,22 +189,24 @@ impl World {
     }
 
     pub fn is_empty(&self) -> bool {
-        ["boxes", "trash"].iter().all(|room| {
-            fs::read_dir(self.directory.join(room)).unwrap().next().is_none()
-        })
+        ["boxes", "trash"]
+            .iter()
+            .all(|room| fs::read_dir(self.directory.join(room)).unwrap().next().is_none())
     }
 }
 
 impl Drop for World {
     fn drop(&mut self) {
-        if self.directory.join("hold.sock").exists() && !std::thread::panicking() {
+        // Also after a failed test, whose sandboxes must not outlive it.
+        let cleared = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             for one in self.boxes() {
                 self.destroy(one["id"].as_str().unwrap());
             }
             wait_until("everything is cleared away", || self.is_empty());
             self.stop(libc::SIGTERM);
-            let _ = fs::remove_dir_all(&self.base);
-        }
+        }));
+        let _ = fs::remove_dir_all(&self.base);
+        assert!(cleared.is_ok() || std::thread::panicking(), "hold cannot be cleared away");
     }
 }
 
@@ -207,8 +221,4 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(10), "waited too long until {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
-}
-
-pub fn is_below(path: &Path, base: &Path) -> bool {
-    path.starts_with(base)
 }

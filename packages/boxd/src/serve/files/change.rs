@@ -1,7 +1,7 @@
 //! Making directories.
 
-use super::place::{self, Place};
 use super::act_as;
+use super::place::{self, Place};
 use crate::serve::confine::Identity;
 use crate::serve::users::User;
 use crate::sys::path::{self, HERE, NO_MAGIC};

@@ -48,9 +48,8 @@ impl Place {
                     let target =
                         path::read_link(place.directory.as_fd(), &place.name).map_err(failed)?;
                     let (parent, name) = split(&target).ok_or_else(|| no_entry(path))?;
-                    let directory =
-                        path::open_directory(place.directory.as_fd(), parent, NO_MAGIC)
-                            .map_err(failed)?;
+                    let directory = path::open_directory(place.directory.as_fd(), parent, NO_MAGIC)
+                        .map_err(failed)?;
                     place = Place { directory, name: name.to_owned() };
                 }
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),

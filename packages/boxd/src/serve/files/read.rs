@@ -3,6 +3,7 @@
 use super::{act_as, entry, place};
 use crate::serve::confine::Identity;
 use crate::serve::operations::Begun;
+use crate::serve::scratch::Scratch;
 use crate::serve::stream::{Progress, Work};
 use crate::serve::users::User;
 use crate::sys::path::{self, HERE, NO_MAGIC};
@@ -55,22 +56,21 @@ impl Reading {
         &mut self,
         stream: u32,
         credit: &mut u64,
-        scratch: &mut Vec<u8>,
+        scratch: &mut Scratch,
         out: &mut Outbound,
     ) -> Progress {
         let most = (*credit).min(self.left).min(MOST_DATA as u64) as usize;
         if most == 0 && self.left > 0 {
             return Progress::Waiting;
         }
-        scratch.resize(MOST_DATA, 0);
-        match self.file.read_at(&mut scratch[..most], self.offset) {
+        match self.file.read_at(scratch.room(most), self.offset) {
             Ok(0) => {
                 out.eof(stream, STDOUT);
                 out.end(stream, &json!({ "bytes": self.sent }));
                 Progress::Over
             }
             Ok(count) => {
-                out.data(stream, STDOUT, [&scratch[..count], &[]]);
+                out.data(stream, STDOUT, [scratch.used(count), &[]]);
                 let count = count as u64;
                 *credit -= count;
                 self.left -= count;

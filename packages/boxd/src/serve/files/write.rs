@@ -9,7 +9,7 @@ use crate::serve::stream::Work;
 use crate::serve::users::User;
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::wire::failure::Failure;
-use crate::wire::request::Write as Request;
+use crate::wire::serve_request::Write as Request;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Read, Write as _};
@@ -57,9 +57,7 @@ impl Writing {
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.file
-            .write_all(bytes)
-            .map_err(|error| Failure::about_path(&self.path, &error))?;
+        self.file.write_all(bytes).map_err(|error| Failure::about_path(&self.path, &error))?;
         self.bytes += bytes.len() as u64;
         Ok(())
     }

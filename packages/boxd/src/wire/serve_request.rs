@@ -1,38 +1,8 @@
-//! What an OPEN frame asks for.
+//! What an OPEN frame asks of serve.
 
 use super::failure::Failure;
 use super::fields::{Dictionary, Fields};
 use super::frame::Object;
-
-pub enum HoldRequest {
-    Ping,
-    Create(Box<Create>),
-    List,
-    Extend { id: String, ttl_ms: u64 },
-    Destroy { id: String, grace_ms: u64 },
-}
-
-pub struct Create {
-    pub id: String,
-    pub installation: String,
-    pub root: Root,
-    pub hostname: String,
-    pub env: Dictionary,
-    pub ttl_ms: Option<u64>,
-    pub labels: Dictionary,
-}
-
-pub struct Root {
-    pub lowers: Vec<String>,
-    pub mounts: Vec<Bind>,
-    pub tmpfs: Vec<String>,
-}
-
-pub struct Bind {
-    pub source: String,
-    pub target: String,
-    pub read_only: bool,
-}
 
 pub enum ServeRequest {
     Exec(Exec),
@@ -74,56 +44,6 @@ pub struct Write {
     pub user: Asked,
     pub parents: bool,
     pub append: bool,
-}
-
-impl HoldRequest {
-    pub fn parse(object: Object) -> Result<HoldRequest, Failure> {
-        let mut fields = Fields::of(object);
-        Ok(match fields.text("op")?.as_str() {
-            "ping" => HoldRequest::Ping,
-            "create" => HoldRequest::Create(Box::new(Create::parse(fields)?)),
-            "list" => HoldRequest::List,
-            "extend" => {
-                HoldRequest::Extend { id: fields.text("id")?, ttl_ms: fields.number("ttlMs")? }
-            }
-            "destroy" => HoldRequest::Destroy {
-                id: fields.text("id")?,
-                grace_ms: fields.number_if_any("graceMs")?.unwrap_or(0),
-            },
-            other => return Err(unknown(other)),
-        })
-    }
-}
-
-impl Create {
-    fn parse(mut fields: Fields) -> Result<Create, Failure> {
-        Ok(Create {
-            id: fields.text("id")?,
-            installation: fields.text("installation")?,
-            root: Root::parse(fields.object("root")?)?,
-            hostname: fields.text_if_any("hostname")?.unwrap_or_else(|| "sandbox".to_string()),
-            env: fields.dictionary("env")?,
-            ttl_ms: fields.number_if_any("ttlMs")?,
-            labels: fields.dictionary("labels")?,
-        })
-    }
-}
-
-impl Root {
-    fn parse(mut fields: Fields) -> Result<Root, Failure> {
-        let bind = |mut fields: Fields| {
-            Ok(Bind {
-                source: fields.text("source")?,
-                target: fields.text("target")?,
-                read_only: fields.flag("readOnly", false)?,
-            })
-        };
-        Ok(Root {
-            lowers: fields.texts("lowers")?,
-            mounts: fields.objects("mounts")?.into_iter().map(bind).collect::<Result<_, _>>()?,
-            tmpfs: fields.texts("tmpfs")?,
-        })
-    }
 }
 
 impl ServeRequest {
@@ -193,7 +113,7 @@ impl ServeRequest {
                 recursive: fields.flag("recursive", false)?,
                 user,
             },
-            other => return Err(unknown(other)),
+            other => return Err(fields.unknown_op(other)),
         })
     }
 }
@@ -216,8 +136,4 @@ impl Size {
     fn parse(mut fields: Fields) -> Result<Size, Failure> {
         Ok(Size { cols: fields.small("cols")?, rows: fields.small("rows")? })
     }
-}
-
-fn unknown(op: &str) -> Failure {
-    Failure::invalid(format!("unknown op {op:?}"))
 }

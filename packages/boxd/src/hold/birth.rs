@@ -1,0 +1,130 @@
+//! From a clone to the first process of a sandbox: what hold does for the child, what the child
+//! does for itself, and what it reports.
+
+use super::client::Client;
+use super::failpoint;
+use super::record::{Record, start_time};
+use crate::serve;
+use crate::setup::idmap::IdMap;
+use crate::setup::trees::Trees;
+use crate::setup::{self, Plan};
+use crate::sys::process::{self, Clone, FileLimit};
+use crate::sys::{descriptor, signal, unix_socket};
+use crate::wire::failure::{Code, Failure};
+use crate::wire::hold_request::Create;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixListener;
+
+const SUCCESS: &[u8] = b"ok";
+const LONGEST_REPORT: usize = 8192;
+
+pub type Born = io::Result<(i32, OwnedFd, OwnedFd)>;
+
+/// Makes the process. In the child this never returns: it becomes the sandbox.
+pub fn give_birth(
+    plan: &Plan,
+    create: &Create,
+    client: Client,
+    listener: UnixListener,
+    limits: FileLimit,
+) -> (Client, Born) {
+    let (ours, theirs) = match unix_socket::message_pair() {
+        Ok(pair) => pair,
+        Err(error) => return (client, Err(error)),
+    };
+    let mut client = Some(client);
+    let born = plan.ids.charged_to(|| match process::clone_into(process::EVERY_NAMESPACE)? {
+        Clone::Parent { pid, pidfd } => Ok((pid, pidfd)),
+        Clone::Child => match client.take() {
+            Some(client) => be_born(plan, create, client, listener, theirs, limits),
+            None => process::exit_now(1),
+        },
+    });
+    let client = client.expect("only the child takes the client");
+    (client, born.map(|(pid, pidfd)| (pid, pidfd, ours)))
+}
+
+/// hold's share of the work while the child waits, then the word to go.
+pub fn equip(plan: &Plan, record: &mut Record, child: &OwnedFd) -> Result<(), Failure> {
+    let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
+    plan.ids.write(record.pid).map_err(step("user id map"))?;
+    record.start_time = start_time(record.pid).map_err(step("process record"))?;
+    record.write(plan.box_directory).map_err(|error| Failure::about_path("box.json", &error))?;
+    failpoint::reached("record");
+    let lent = match plan.ids {
+        IdMap::Range { .. } => {
+            let namespace = File::open(format!("/proc/{}/ns/user", record.pid))
+                .map_err(step("user namespace"))?;
+            Trees::clone_all(plan.box_directory, plan.root, Some(namespace.as_fd()))?.into_list()
+        }
+        IdMap::Single { .. } => Vec::new(),
+    };
+    unix_socket::send(child, b"go", &lent).map_err(step("start signal"))
+}
+
+fn be_born(
+    plan: &Plan,
+    create: &Create,
+    client: Client,
+    listener: UnixListener,
+    to_hold: OwnedFd,
+    limits: FileLimit,
+) -> ! {
+    signal::unblock_all();
+    limits.restore();
+    let mut keep = [client.socket.as_raw_fd(), listener.as_raw_fd(), to_hold.as_raw_fd()];
+    let made = descriptor::close_all_except(&mut keep)
+        .map_err(|error| Failure::unavailable("close_range", &error))
+        .and_then(|()| setup::prepare(plan))
+        .and_then(|()| match setup::wait_for_go(&to_hold) {
+            Ok(Some(lent)) => setup::enter(plan, lent),
+            _ => process::exit_now(1),
+        })
+        .and_then(|()| {
+            serve::Server::in_box(create, client.socket, client.inbound.rest(), listener)
+        });
+    let report = |bytes: &[u8]| {
+        // If hold is gone nobody needs to know; the next one sees for itself.
+        let _ = unix_socket::send(&to_hold, bytes, &[]);
+    };
+    match made {
+        Ok(mut server) => {
+            // hold first: once the client knows of the sandbox it may ask hold to end it, and
+            // hold must not take that end for a failed start.
+            report(SUCCESS);
+            drop(to_hold);
+            server.flush();
+            server.run()
+        }
+        Err(failure) => {
+            let text = format!("{}\n{}", failure.code.as_str(), failure.message);
+            report(&text.as_bytes()[..text.len().min(LONGEST_REPORT)]);
+            process::exit_now(1)
+        }
+    }
+}
+
+pub enum Report {
+    Success,
+    Failure(Failure),
+    /// It died without a word.
+    Silence,
+}
+
+/// What the child has to say. It has said it, or is dead, when this is called.
+pub fn hear(child: &OwnedFd) -> Report {
+    let mut report = [0; LONGEST_REPORT];
+    let length = unix_socket::receive(child, &mut report).map_or(0, |(length, _)| length);
+    match &report[..length] {
+        [] => Report::Silence,
+        SUCCESS => Report::Success,
+        report => {
+            let text = String::from_utf8_lossy(report);
+            let (code, message) = text.split_once('\n').unwrap_or(("internal", &text));
+            let code = Code::from_spelling(code).unwrap_or(Code::Internal);
+            Report::Failure(Failure::new(code, message))
+        }
+    }
+}
