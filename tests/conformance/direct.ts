@@ -4,6 +4,7 @@ import { join } from "node:path";
 import {
   type Extension,
   execRequestSchema,
+  type Image,
   newRowId,
   newSandboxId,
   type SandboxSpec,
@@ -24,14 +25,17 @@ export const PLAIN_SPEC: SandboxSpec = {
 };
 
 /** Ring one: the extension itself, nothing in between. */
-export function directSubject(extension: Extension): Subject {
+export function directSubject(extension: Extension, image: Image = { kind: "host" }): Subject {
   const installationId = newRowId("ins");
   const orgId = newRowId("org");
   const attachmentId = newRowId("att");
   return {
     async create(input = {}) {
       const sandboxId = newSandboxId();
-      const box = await extension.create({ ...PLAIN_SPEC, ...input }, { installationId, orgId, sandboxId });
+      const box = await extension.create(
+        { ...PLAIN_SPEC, image, ...input },
+        { installationId, orgId, sandboxId },
+      );
       return {
         id: sandboxId,
         files: box.files,

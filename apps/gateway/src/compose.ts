@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { type Core, createCore, openSqliteStore } from "@sandboxer/core";
+import { createDockerExtension } from "@sandboxer/extensions/docker";
 import { createLocalExtension } from "@sandboxer/extensions/local";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
 import { lockHome } from "./lock.ts";
@@ -44,7 +45,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     await enrolRootKey(store, apiKey);
     const core = await createCore({
       store,
-      extensions: [createLocalExtension({ dir: join(home, "engine") })],
+      extensions: [
+        createLocalExtension({ dir: join(home, "engine") }),
+        createDockerExtension({ dir: join(home, "docker") }),
+      ],
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });
     closers.push(() => core.close());

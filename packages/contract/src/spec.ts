@@ -2,12 +2,20 @@ import { z } from "zod";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
 
-/** `host` is a read-only view of this machine's own programs; `rootfs` is a folder of the caller's. */
+/**
+ * `host` is a read-only view of this machine's own programs, `rootfs` a folder of the caller's, and
+ * `oci` an image by the name its extension knows it under.
+ */
 export const imageSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("host") }),
   z.strictObject({
     kind: z.literal("rootfs"),
     path: z.string().startsWith("/", "a rootfs is named by an absolute path"),
+  }),
+  z.strictObject({
+    kind: z.literal("oci"),
+    // Never starts with a dash: a reference is data for an API, and must not look like an option.
+    ref: z.string().regex(/^[a-z0-9][\w./:@-]{0,254}$/i, "an image reference such as debian:12"),
   }),
 ]);
 export type Image = z.infer<typeof imageSchema>;

@@ -6,6 +6,7 @@ interface Options {
   readonly ttl?: number;
   readonly env?: Record<string, string>;
   readonly label?: Record<string, string>;
+  readonly image?: string;
   readonly rootfs?: string;
   readonly json?: true;
 }
@@ -18,20 +19,29 @@ export function register(program: Command): void {
     .option("--ttl <time>", "how long it lives (default: 1h)", durationMs)
     .option("-e, --env <NAME=value>", "a variable of every command in it", variable)
     .option("-l, --label <key=value>", "a label", label)
+    .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
     .option("--json", "print everything about it")
     .addHelpText("after", "\nExample:\n  $ sandboxer create --name build --ttl 30m --env CI=1")
     .action(create);
 }
 
-async function create({ name, ttl, env = {}, label: labels = {}, rootfs, json }: Options): Promise<void> {
+async function create({
+  name,
+  ttl,
+  env = {},
+  label: labels = {},
+  image,
+  rootfs,
+  json,
+}: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const { imageOf } = await import("../image.ts");
   const sandbox = await withClient((client) =>
     client.sandboxes.create({
       ...(name !== undefined && { name }),
       ...(ttl && { ttlMs: ttl }),
-      image: imageOf(rootfs),
+      image: imageOf({ image, rootfs }),
       env,
       labels,
     }),

@@ -9,6 +9,7 @@ interface Options {
   readonly cwd?: string;
   readonly timeout?: number;
   readonly ttl?: number;
+  readonly image?: string;
   readonly rootfs?: string;
 }
 
@@ -21,6 +22,7 @@ export function register(program: Command): void {
     .option("--cwd <folder>", "where to run; relative ones start at the home")
     .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
     .option("--ttl <time>", "the longest the sandbox lives (default: 1h)", durationMs)
+    .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
     .option("--json", "give errors as JSON")
     .passThroughOptions()
@@ -28,7 +30,7 @@ export function register(program: Command): void {
     .action(run);
 }
 
-async function run(argv: string[], { env = {}, cwd, timeout, ttl, rootfs }: Options): Promise<void> {
+async function run(argv: string[], { env = {}, cwd, timeout, ttl, image, rootfs }: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const { imageOf } = await import("../image.ts");
   let remote: Process | undefined;
@@ -40,7 +42,10 @@ async function run(argv: string[], { env = {}, cwd, timeout, ttl, rootfs }: Opti
   whenReaderLeaves(stop);
 
   const exitCode = await withClient(async (client) => {
-    const sandbox = await client.sandboxes.create({ image: imageOf(rootfs), ...lifetime(ttl, timeout) });
+    const sandbox = await client.sandboxes.create({
+      image: imageOf({ image, rootfs }),
+      ...lifetime(ttl, timeout),
+    });
     const finished = start(sandbox);
     // Whichever is first; the other then ends with its sandbox.
     finished.catch(() => {});

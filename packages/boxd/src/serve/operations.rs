@@ -12,6 +12,7 @@ use crate::wire::failure::Failure;
 use crate::wire::frame::Kind;
 use crate::wire::serve_request::{ServeRequest, Size};
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 /// How an operation goes on.
 pub enum Begun {
@@ -89,6 +90,7 @@ impl Server {
             ServeRequest::Remove { path, recursive, user: asked } => {
                 Removing::begin(&path, recursive, user(asked)?, identity)
             }
+            ServeRequest::Extend { ttl_ms } => self.extend(ttl_ms),
             ServeRequest::Dial { port } => {
                 Dial::begin(port).map(|dial| Begun::Working(Work::Dial(dial)))
             }
@@ -115,6 +117,15 @@ impl Server {
             reply["stderr"] = json!(stderr);
         }
         Ok(Begun::Streaming(reply, Work::Attached { process }))
+    }
+
+    /// Only for who keeps its own time; in a sandbox of hold's, hold does.
+    fn extend(&mut self, ttl_ms: u64) -> Result<Begun, Failure> {
+        if self.ends_at.is_none() {
+            return Err(Failure::invalid("this sandbox's time is kept by hold"));
+        }
+        self.ends_at = Instant::now().checked_add(Duration::from_millis(ttl_ms));
+        Ok(Begun::Done(json!({})))
     }
 
     fn signal(&mut self, name: &str, signal_name: &str) -> Result<Begun, Failure> {

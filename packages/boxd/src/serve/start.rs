@@ -3,6 +3,7 @@
 use super::Server;
 use super::confine;
 use super::connection::Connection;
+use super::environment;
 use crate::sys::epoll::Epoll;
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::sys::signal::{self, Signals};
@@ -46,7 +47,7 @@ impl Server {
             }
             let listener = UnixListener::bind(path)?;
             listener.set_nonblocking(true)?;
-            start(id, Dictionary::new(), Some(listener))
+            start(id, environment::inherited(), Some(listener))
         };
         listen().map_err(|error| Failure::about_path(path.display(), &error))
     }
@@ -55,7 +56,7 @@ impl Server {
     pub fn on_standard_streams(id: &str) -> Result<Server, Failure> {
         let failed = |error| Failure::unavailable("standard streams", &error);
         signal::reset_for_server();
-        let mut server = start(id, Dictionary::new(), None).map_err(failed)?;
+        let mut server = start(id, environment::inherited(), None).map_err(failed)?;
         let (stdin, stdout) = (io::stdin(), io::stdout());
         let reader = stdin.as_fd().try_clone_to_owned().map_err(failed)?;
         let writer = stdout.as_fd().try_clone_to_owned().map_err(failed)?;
@@ -88,6 +89,7 @@ fn start(id: &str, environment: Dictionary, listener: Option<UnixListener>) -> i
         leftovers: Default::default(),
         last_leftover: 0,
         scratch: Default::default(),
+        ends_at: None,
         is_ending: false,
         is_alone: false,
         is_untidy: true,

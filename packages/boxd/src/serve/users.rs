@@ -6,7 +6,9 @@ use crate::wire::failure::{Code, Failure};
 use std::fs::File;
 use std::io::{self, Read};
 
+/// Who acts when nobody is named: `user`, or whoever has its id under another name.
 const DEFAULT: &str = "user";
+const DEFAULT_ID: &str = "1000";
 /// No honest file is larger, and the sandbox writes it.
 const MOST_BYTES: u64 = 1024 * 1024;
 const MOST_GROUPS: usize = 1024;
@@ -23,11 +25,13 @@ pub struct User {
 
 /// The user a request names, whose rights this server must be able to give.
 pub fn find(asked: Option<&str>, identity: Identity) -> Result<User, Failure> {
+    let otherwise = asked.is_none().then_some(DEFAULT_ID);
     let asked = asked.unwrap_or(DEFAULT);
     let no_such = |why: String| Failure::new(Code::NoSuchUser, format!("user {asked:?}: {why}"));
     let passwd = read("/etc/passwd").map_err(|error| no_such(format!("/etc/passwd: {error}")))?;
-    let mut user =
-        in_passwd(&passwd, asked).ok_or_else(|| no_such("not in /etc/passwd".to_string()))?;
+    let mut user = in_passwd(&passwd, asked)
+        .or_else(|| in_passwd(&passwd, otherwise?))
+        .ok_or_else(|| no_such("not in /etc/passwd".to_string()))?;
     match identity {
         Identity::Only { uid } if uid != user.uid => Err(no_such(format!(
             "this sandbox has the single user id {uid}, because it was made without privilege"

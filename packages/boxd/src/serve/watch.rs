@@ -39,6 +39,8 @@ pub struct Server {
     pub leftovers: BTreeMap<u32, OwnedFd>,
     pub last_leftover: u32,
     pub scratch: Scratch,
+    /// Where no hold keeps the time: when this server leaves, and takes everybody along.
+    pub ends_at: Option<Instant>,
     /// Told to end: leaves when everybody else has.
     pub is_ending: bool,
     /// Something was done since the last rest.

@@ -18,6 +18,7 @@ pub enum ServeRequest {
     Move { from: String, to: String, user: Asked },
     Remove { path: String, recursive: bool, user: Asked },
     Dial { port: u16 },
+    Extend { ttl_ms: u64 },
 }
 
 /// The user a request names, if it names one.
@@ -69,6 +70,7 @@ impl ServeRequest {
                 process: fields.text("process")?,
                 size: Size::parse(fields)?,
             },
+            "extend" => ServeRequest::Extend { ttl_ms: fields.number("ttlMs")? },
             "dial" => ServeRequest::Dial { port: fields.small("port")? },
             _ => ServeRequest::parse_files(&op, fields, user)?,
         })

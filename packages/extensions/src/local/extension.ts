@@ -1,9 +1,9 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { type Box, type Extension, type ListedBox, SandboxerError } from "@sandboxer/contract";
-import { Connection, openBox } from "../_kit/boxd/index.ts";
-import { findBoxd } from "./boxd-path.ts";
-import { createHold, dial } from "./hold.ts";
+import { Connection, dial, openBox } from "../_kit/boxd/index.ts";
+import { findBoxd } from "../_kit/boxd/path.ts";
+import { createHold } from "./hold.ts";
 import { openImages } from "./image.ts";
 import { manifest } from "./manifest.ts";
 import { probeHost } from "./probe.ts";

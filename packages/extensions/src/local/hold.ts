@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
-import { createConnection, type Socket } from "node:net";
 import { join } from "node:path";
 import { SandboxerError } from "@sandboxer/contract";
-import { Connection } from "../_kit/boxd/index.ts";
-import { BOXD_FIX, hasBoxd } from "./boxd-path.ts";
+import { Connection } from "../_kit/boxd/connection.ts";
+import { dial } from "../_kit/boxd/dial.ts";
+import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
 
 /** How long hold stays without a sandbox and without a client. */
 const IDLE_EXIT_MS = 10_000;
@@ -69,18 +69,6 @@ export function createHold(dir: string, boxdPath: string): Hold {
 
 async function holdLeft(): Promise<SandboxerError> {
   return new SandboxerError("extension_failed", "boxd hold closed the connection");
-}
-
-/** A connected socket, or nothing where nobody listens. */
-export function dial(path: string): Promise<Socket | undefined> {
-  const socket = createConnection(path);
-  return new Promise((resolve) => {
-    socket.once("connect", () => {
-      socket.removeAllListeners();
-      resolve(socket);
-    });
-    socket.once("error", () => resolve(undefined));
-  });
 }
 
 /** boxd puts itself into the background and returns when its socket accepts connections. */

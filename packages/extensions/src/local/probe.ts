@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import type { Finding, Probe } from "@sandboxer/contract";
-import { BOXD_FIX, hasBoxd } from "./boxd-path.ts";
+import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
 
 const run = promisify(execFile);
 
