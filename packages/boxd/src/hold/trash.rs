@@ -69,8 +69,10 @@ impl Trash {
 }
 
 fn empty_and_exit(trash: &Path) -> ! {
+    // Before standing back: hold's lock is among these, and its successor must not wait for us.
+    let closed = descriptor::close_all_except(&mut []);
     process::be_last_in_line();
-    let outcome = descriptor::close_all_except(&mut []).and_then(|()| empty(trash));
+    let outcome = closed.and_then(|()| empty(trash));
     if let Err(error) = &outcome {
         log::note(format_args!("cannot empty the trash: {error}"));
     }
