@@ -13,6 +13,10 @@ import type {
  * Everything durable, as atomic commands: each method commits wholly or not at all, and each change
  * of state compares before it sets, so of two racing verbs one wins and the other is told. There
  * is deliberately no `transaction(fn)`: a networked database could not offer it to this code.
+ *
+ * What has been answered outlives a power cut, but for `beginCreate`, `beginDestroy`,
+ * `ensureAttachment` and `appendEvents`: they outlive this process when they are answered, and a
+ * power cut a moment later. docs/decisions/0004 says why that is enough.
  */
 export interface Store {
   /** Keeps the first value ever given for the key and answers it from then on. */

@@ -6,11 +6,11 @@ import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 
 export function creatingCommands(connection: Connection): Pick<Store, "beginCreate" | "settleCreate"> {
-  const { prepare, write } = connection;
+  const { prepare, commit, commitSoon } = connection;
   return {
     async beginCreate({ sandbox, attachment, holdMicroUsd, data }) {
       const { id: sandboxId, orgId, principalId, createdAtMs: atMs } = sandbox;
-      write(() => {
+      commitSoon(() => {
         refuseTakenName(connection, sandbox);
         prepare(
           `INSERT INTO sandboxes (id, org_id, principal_id, name, consumer, state, spec, best_effort,
@@ -43,7 +43,7 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
     },
 
     async settleCreate(settle) {
-      return write(() => {
+      return commit(() => {
         const row = prepare(
           `UPDATE sandboxes SET state = 'running', extension_id = ?, host_id = ?, ref = ?,
              best_effort = ?, started_at_ms = ?, expires_at_ms = ?, micro_usd_per_hour = ?

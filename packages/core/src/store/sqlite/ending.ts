@@ -10,14 +10,14 @@ type EndingCommands = Pick<Store, "failCreate" | "beginDestroy" | "finishDestroy
 type End = "destroyed" | "expired" | "failed" | "lost";
 
 export function endingCommands(connection: Connection): EndingCommands {
-  const { prepare, write } = connection;
+  const { prepare, commit, commitSoon } = connection;
   return {
     async failCreate(end) {
-      return write(() => endSandbox(connection, ["provisioning"], end, () => "failed"));
+      return commit(() => endSandbox(connection, ["provisioning"], end, () => "failed"));
     },
 
     async beginDestroy({ sandboxId, ending, reason, atMs, principalId }) {
-      return write(() => {
+      return commitSoon(() => {
         const row = prepare(
           `UPDATE sandboxes SET state = 'destroying', ending = ?, reason = ?
            WHERE id = ? AND state IN ('running', 'paused') RETURNING *`,
@@ -36,11 +36,11 @@ export function endingCommands(connection: Connection): EndingCommands {
     },
 
     async finishDestroy(end) {
-      return write(() => endSandbox(connection, ["destroying"], end, ({ ending }) => ending ?? "destroyed"));
+      return commit(() => endSandbox(connection, ["destroying"], end, ({ ending }) => ending ?? "destroyed"));
     },
 
     async markGone(end) {
-      return write(() => endSandbox(connection, ["running", "paused"], end, () => end.to));
+      return commit(() => endSandbox(connection, ["running", "paused"], end, () => end.to));
     },
   };
 }

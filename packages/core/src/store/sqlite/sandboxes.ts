@@ -8,7 +8,7 @@ type SandboxCommands = Pick<
   "getSandbox" | "getSandboxById" | "listSandboxes" | "listUnfinished" | "ensureAttachment"
 >;
 
-export function sandboxCommands({ prepare, write }: Connection): SandboxCommands {
+export function sandboxCommands({ prepare, commitSoon }: Connection): SandboxCommands {
   const one = (sql: string, ...values: string[]): Sandbox | undefined => {
     const row = prepare(sql).get(...values) as unknown as SandboxRow | undefined;
     return row && toSandbox(row);
@@ -60,7 +60,7 @@ export function sandboxCommands({ prepare, write }: Connection): SandboxCommands
       // Reads first: after the first time there is nothing to write.
       const known = find();
       if (known) return { ...attachment, ...known };
-      return write(() => {
+      return commitSoon(() => {
         prepare(
           `INSERT INTO attachments (id, org_id, sandbox_id, principal_id, created_at_ms)
            VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,

@@ -17,6 +17,6 @@ export function openSqliteStore(path: string): Store {
     ...sandboxCommands(connection),
     ...eventCommands(connection),
     ...ledgerCommands(connection),
-    close: async () => connection.close(),
+    close: () => connection.close(),
   };
 }
