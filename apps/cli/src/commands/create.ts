@@ -35,10 +35,10 @@ async function create({
   rootfs,
   json,
 }: Options): Promise<void> {
-  const { withClient } = await import("../connect.ts");
+  const { withSandboxes } = await import("../connect.ts");
   const { imageOf } = await import("../image.ts");
-  const sandbox = await withClient((client) =>
-    client.sandboxes.create({
+  const sandbox = await withSandboxes((sandboxes) =>
+    sandboxes.create({
       ...(name !== undefined && { name }),
       ...(ttl && { ttlMs: ttl }),
       image: imageOf({ image, rootfs }),
