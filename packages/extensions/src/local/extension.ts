@@ -53,9 +53,7 @@ export function createLocalExtension({ dir, boxdPath = findBoxd() }: LocalOption
 
     async create(spec, { sandboxId, installationId }) {
       const root = await images.rootOf(spec.image);
-      const connection = await hold.connect(() => explainClose(sandboxId));
-      // The answer to a create is the new sandbox's HELLO on this very connection, or a FAIL.
-      const opening = await connection.open("create", {
+      const members = {
         id: sandboxId,
         installation: installationId,
         root,
@@ -63,11 +61,11 @@ export function createLocalExtension({ dir, boxdPath = findBoxd() }: LocalOption
         env: spec.env,
         ttlMs: spec.ttlMs,
         labels: spec.labels,
-      });
+      };
+      let connection: Connection;
       try {
-        await Promise.race([connection.hello, opening.reply]);
+        connection = await hold.create(members, () => explainClose(sandboxId));
       } catch (error) {
-        connection.close();
         // Asked twice with the same id there is still one sandbox, and it is this one.
         if (SandboxerError.is(error) && error.code === "conflict") return attach(sandboxId);
         throw error;
