@@ -3,6 +3,7 @@
 pub mod credentials;
 pub mod descriptor;
 pub mod epoll;
+pub mod filter;
 pub mod memory;
 pub mod mount;
 pub mod network;
