@@ -12,6 +12,7 @@ pub mod process;
 pub mod signal;
 pub mod spawn;
 pub mod time;
+pub mod title;
 pub mod tty;
 pub mod unix_socket;
 
