@@ -2,6 +2,7 @@
 
 mod arguments;
 mod hold;
+mod seccomp;
 mod serve;
 mod setup;
 mod sys;

@@ -8,7 +8,7 @@ mod place;
 mod root;
 pub mod trees;
 
-use crate::sys::{mount, network, process, unix_socket};
+use crate::sys::{mount, network, process, title, unix_socket};
 use crate::wire::failure::Failure;
 use crate::wire::hold_request::Root;
 use idmap::IdMap;
@@ -27,6 +27,8 @@ pub struct Plan<'a> {
 /// The first half, which needs nothing from hold and so runs while hold prepares the rest.
 pub fn prepare(plan: &Plan) -> Result<(), Failure> {
     process::new_session();
+    // hold's own arguments name folders of the host.
+    title::set("boxd serve");
     network::loopback_up().map_err(|error| Failure::unavailable("loopback interface", &error))?;
     process::set_hostname(plan.hostname).map_err(|error| Failure::unavailable("host name", &error))
 }

@@ -3,6 +3,7 @@
 pub mod credentials;
 pub mod descriptor;
 pub mod epoll;
+pub mod filter;
 pub mod memory;
 pub mod mount;
 pub mod network;
@@ -11,6 +12,7 @@ pub mod process;
 pub mod signal;
 pub mod spawn;
 pub mod time;
+pub mod title;
 pub mod tty;
 pub mod unix_socket;
 
