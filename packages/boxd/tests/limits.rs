@@ -75,6 +75,9 @@ fn limits_hold_and_leave_the_first_process_alone() {
         assert!(metrics(world, &id)["oomKills"].as_u64().unwrap() > 0);
         let forks = sandbox.sh("for i in $(seq 64); do sleep 0.3 & done; wait").stderr;
         assert!(String::from_utf8_lossy(&forks).contains("fork"), "the bomb was not stopped");
+        wait_until("the bomb has burnt out", || {
+            sandbox.sh("true | true").exit() == json!({"kind": "exited", "code": 0})
+        });
         let files = sandbox.sh("ulimit -n; ulimit -Hn").text();
         assert_eq!(files, "128\n128\n");
         let filled = sandbox.sh("head -c 64M /dev/zero > ~/x; stat -c %s ~/x; rm ~/x").text();

@@ -17,6 +17,8 @@ export interface Hold {
   connect(explainClose?: () => Promise<SandboxerError>): Promise<Connection>;
   /** One question on the connection kept for that. */
   call(op: string, members?: Record<string, unknown>): Promise<Readonly<Record<string, unknown>>>;
+  /** What this machine cannot hold a sandbox to, each with its reason. Asked once of each hold. */
+  lacking(): Promise<Readonly<Record<string, string>>>;
   socketOf(boxId: string): string;
   close(): void;
 }
@@ -24,6 +26,7 @@ export interface Hold {
 export function createHold(dir: string, boxdPath: string): Hold {
   const path = join(dir, "hold.sock");
   let kept: Promise<Connection> | undefined;
+  let lacking: Promise<Record<string, string>> | undefined;
   let starting: Promise<void> | undefined;
 
   const connect = async (explainClose = holdLeft): Promise<Connection> => {
@@ -44,6 +47,7 @@ export function createHold(dir: string, boxdPath: string): Hold {
       (connection) => {
         void connection.closed.then(() => {
           kept = undefined;
+          lacking = undefined;
         });
         return connection;
       },
@@ -59,6 +63,15 @@ export function createHold(dir: string, boxdPath: string): Hold {
     connect,
     async call(op, members = {}) {
       return (await keep()).call(op, members);
+    },
+    lacking() {
+      lacking ??= keep()
+        .then((connection) => connection.call("ping"))
+        .then((answer) => answer.lacking as Record<string, string>);
+      lacking.catch(() => {
+        lacking = undefined;
+      });
+      return lacking;
     },
     socketOf: (boxId) => join(dir, "boxes", boxId, "box.sock"),
     close() {
