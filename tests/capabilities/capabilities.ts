@@ -46,6 +46,17 @@ export const CAPABILITIES = {
     if (found.problem !== undefined) throw new Error(found.problem);
     return found;
   },
+  limits: async () => {
+    await CAPABILITIES.root();
+    for (const needed of ["e2fsprogs", "python3"]) await ensureDebianPackage(needed);
+    for (const path of ["/sys/fs/cgroup", "/dev/loop-control"]) {
+      try {
+        accessSync(path, constants.W_OK);
+      } catch {
+        throw new Error(`${path} cannot be written: run the tests on a machine or in a privileged container`);
+      }
+    }
+  },
   bubblewrap: () => program("bubblewrap", "/usr/bin/bwrap"),
   runc: () => program("runc", "/usr/sbin/runc"),
   gvisor: () => program("runsc", "/usr/bin/runsc"),

@@ -159,8 +159,10 @@ pub fn be_undumpable() -> io::Result<()> {
     Ok(())
 }
 
+/// One byte, not none: where the host pipes dumps to a program, the kernel ignores a limit of 0
+/// and runs it, but takes 1 for "never".
 pub fn no_core_dumps() -> io::Result<()> {
-    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let none = libc::rlimit { rlim_cur: 1, rlim_max: 1 };
     // SAFETY: `none` outlives the call.
     checked(unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) })?;
     Ok(())
