@@ -2,6 +2,7 @@ import { join } from "node:path";
 import {
   type CreateContext,
   collect,
+  DEFAULT_RESOURCES,
   type ExecRequest,
   newSandboxId,
   type Process,
@@ -65,6 +66,8 @@ function specOf(rootfs: string): SandboxSpec {
     isolation: "process",
     persistence: "ephemeral",
     network: { egress: "deny" },
+    resources: DEFAULT_RESOURCES,
+    limits: "best-effort",
     env: {},
     labels: {},
     ttlMs: 900_000,

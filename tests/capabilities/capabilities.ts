@@ -22,7 +22,8 @@ export const CAPABILITIES = {
     });
   },
   "x86-64": async () => {
-    if (process.arch !== "x64") throw new Error(`this is ${process.arch}: the numbers in the test are x86-64's`);
+    if (process.arch !== "x64")
+      throw new Error(`this is ${process.arch}: the numbers in the test are x86-64's`);
   },
   root: async () => {
     if (process.getuid?.() !== 0) throw new Error("this is not root: run the tests as root");
@@ -55,6 +56,17 @@ export const CAPABILITIES = {
     const cwd = fileURLToPath(new URL("../../packages/boxd", import.meta.url));
     await run(cargo, ["build", "--release", "--locked", "--example", "probe"], { cwd, env });
     return { path: `${cwd}/target/release/examples/probe` };
+  },
+  limits: async () => {
+    await CAPABILITIES.root();
+    for (const needed of ["e2fsprogs", "python3"]) await ensureDebianPackage(needed);
+    for (const path of ["/sys/fs/cgroup", "/dev/loop-control"]) {
+      try {
+        accessSync(path, constants.W_OK);
+      } catch {
+        throw new Error(`${path} cannot be written: run the tests on a machine or in a privileged container`);
+      }
+    }
   },
   bubblewrap: () => program("bubblewrap", "/usr/bin/bwrap"),
   runc: () => program("runc", "/usr/sbin/runc"),

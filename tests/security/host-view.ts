@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 /** Checks ask the host, never the sandbox: what is inside may lie. */
 
-const NAMESPACES = ["user", "mnt", "pid", "net", "ipc", "uts"] as const;
+const NAMESPACES = ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"] as const;
 
 export function initPidOf(engineDir: string, sandboxId: string): number {
   const record = JSON.parse(readFileSync(join(engineDir, "boxes", sandboxId, "box.json"), "utf8"));

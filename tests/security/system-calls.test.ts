@@ -4,7 +4,14 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { bringProbe, type Engine, openEngine, run, shell, start } from "./engine.ts";
 import golden from "./golden/calls.x86-64.json" with { type: "json" };
-import { CALLS, KERNEL_SURFACE, MOUNTS_AND_NAMESPACES, parseVerdicts, verdictIn, verdictsIn } from "./verdicts.ts";
+import {
+  CALLS,
+  KERNEL_SURFACE,
+  MOUNTS_AND_NAMESPACES,
+  parseVerdicts,
+  verdictIn,
+  verdictsIn,
+} from "./verdicts.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd", "probe", "x86-64");
 

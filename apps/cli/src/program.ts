@@ -12,6 +12,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandModule>>> = {
   create: () => import("./commands/create.ts"),
   exec: () => import("./commands/exec.ts"),
   ls: () => import("./commands/ls.ts"),
+  pause: () => import("./commands/pause.ts"),
+  resume: () => import("./commands/resume.ts"),
+  stats: () => import("./commands/stats.ts"),
   rm: () => import("./commands/rm.ts"),
   doctor: () => import("./commands/doctor.ts"),
 };

@@ -1,6 +1,8 @@
 //! boxd, the native daemon of sand-boxer.
 
 mod arguments;
+mod cgroup;
+mod disk;
 mod hold;
 mod seccomp;
 mod serve;

@@ -15,8 +15,11 @@ export type {
   Finding,
   ListedBox,
   Location,
+  MetricsFacet,
+  PauseFacet,
   Probe,
 } from "./extension.ts";
+export { facetProblems } from "./facets.ts";
 export {
   type ByteSource,
   type FileContent,
@@ -52,6 +55,7 @@ export {
   sandboxStateSchema,
 } from "./lifecycle.ts";
 export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } from "./manifest.ts";
+export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
 export {
   type Consumer,
@@ -78,6 +82,7 @@ export {
   signalSchema,
   type TerminalSize,
 } from "./process.ts";
+export { DEFAULT_RESOURCES, type Resources, resourcesSchema } from "./resources.ts";
 export { type Attachment, type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
   type Image,

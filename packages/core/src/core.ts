@@ -2,6 +2,7 @@ import type {
   CreateBody,
   ExecInput,
   Files,
+  Metrics,
   Principal,
   Probe,
   Process,
@@ -26,6 +27,11 @@ export interface Core {
     from?: { stdout?: number; stderr?: number },
   ): Promise<Process>;
   files(principal: Principal, idOrName: string): Promise<Files>;
+  /** Stops every process where it is; of what is paused, succeeds. Its time runs on. */
+  pause(principal: Principal, idOrName: string): Promise<Sandbox>;
+  /** Of what runs, succeeds. */
+  resume(principal: Principal, idOrName: string): Promise<Sandbox>;
+  metrics(principal: Principal, idOrName: string): Promise<Metrics>;
   /** Of what is over, succeeds and answers how it ended. */
   destroy(principal: Principal, idOrName: string): Promise<Sandbox>;
   /** The route a create would take, with every rejected extension and its reason. Starts nothing. */

@@ -16,8 +16,11 @@ import { createReaper } from "./lifecycle/reaper.ts";
 import { keepReconciled, reconcile } from "./lifecycle/reconcile.ts";
 import { teardown } from "./lifecycle/teardown.ts";
 import { list } from "./list.ts";
+import { metrics } from "./metrics.ts";
+import { pause } from "./pause.ts";
 import { createRegistry } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
+import { resume } from "./resume.ts";
 import type { Store } from "./store/store.ts";
 
 export interface CoreOptions {
@@ -55,6 +58,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     exec: verb(exec),
     attachProcess: verb(attachProcess),
     files: verb(files),
+    pause: verb(pause),
+    resume: verb(resume),
+    metrics: verb(metrics),
     destroy: verb(destroy),
     explain: verb(explain),
     doctor: verb(() => house.registry.doctor()),

@@ -3,6 +3,8 @@ import {
   type ExecInput,
   type ExecResult,
   type Files,
+  type Metrics,
+  metricsSchema,
   type Process,
   type Sandbox as SandboxInfo,
   sandboxSchema,
@@ -29,6 +31,11 @@ export interface Sandbox {
   run(argv: string[], options?: RunOptions): Promise<ExecResult>;
   attachProcess(id: string, from?: { stdout?: number; stderr?: number }): Promise<Process>;
   refresh(): Promise<SandboxInfo>;
+  /** Stops every process where it is; its time runs on. */
+  pause(): Promise<SandboxInfo>;
+  resume(): Promise<SandboxInfo>;
+  /** What it uses, counted outside of it. */
+  metrics(): Promise<Metrics>;
   destroy(): Promise<SandboxInfo>;
 }
 
@@ -60,6 +67,15 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
       info = await transport.ask(sandboxSchema, "GET", path);
       return info;
     },
+    async pause() {
+      info = await transport.ask(sandboxSchema, "POST", `${path}/pause`);
+      return info;
+    },
+    async resume() {
+      info = await transport.ask(sandboxSchema, "POST", `${path}/resume`);
+      return info;
+    },
+    metrics: () => transport.ask(metricsSchema, "GET", `${path}/metrics`),
     async destroy() {
       info = await transport.ask(sandboxSchema, "DELETE", path);
       return info;

@@ -1,4 +1,10 @@
-import { createBodySchema, listAnswerSchema, listQuerySchema, sandboxSchema } from "@sandboxer/contract";
+import {
+  createBodySchema,
+  listAnswerSchema,
+  listQuerySchema,
+  metricsSchema,
+  sandboxSchema,
+} from "@sandboxer/contract";
 import { sandboxParams } from "./parameters.ts";
 import { route } from "./route.ts";
 
@@ -42,6 +48,39 @@ export const sandboxRoutes = [
       answer: { type: "json", status: 200, schema: sandboxSchema },
     },
     ({ core, principal, params }) => core.get(principal, params.id),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/pause",
+      operation: "sandbox.pause",
+      summary: "Stop every process of a sandbox where it is",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: sandboxSchema },
+    },
+    ({ core, principal, params }) => core.pause(principal, params.id),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/resume",
+      operation: "sandbox.pause",
+      summary: "Let a paused sandbox go on",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: sandboxSchema },
+    },
+    ({ core, principal, params }) => core.resume(principal, params.id),
+  ),
+  route(
+    {
+      method: "GET",
+      path: "/v1/sandboxes/{id}/metrics",
+      operation: "sandbox.read",
+      summary: "What a sandbox uses, counted outside of it",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: metricsSchema },
+    },
+    ({ core, principal, params }) => core.metrics(principal, params.id),
   ),
   route(
     {

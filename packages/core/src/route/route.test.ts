@@ -44,6 +44,8 @@ const specs: fc.Arbitrary<SandboxSpec> = fc
     image: { kind: "host" },
     persistence: "ephemeral",
     network: { egress: "deny" },
+    resources: {},
+    limits: "best-effort",
     env: {},
     labels: {},
     ...asked,

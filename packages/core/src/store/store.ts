@@ -31,6 +31,10 @@ export interface Store {
   settleCreate(settle: SettleCreate): Promise<Sandbox | undefined>;
   /** provisioning → failed; the hold is released. */
   failCreate(end: EndSandbox): Promise<Sandbox | undefined>;
+  /** running → paused, all of it still in memory. `undefined` when it does not run. */
+  pause(change: ChangeState): Promise<Sandbox | undefined>;
+  /** paused → running. `undefined` when it is not paused. */
+  resume(change: ChangeState): Promise<Sandbox | undefined>;
   /** running | paused → destroying, remembering what it will be once that is done. */
   beginDestroy(begin: BeginDestroy): Promise<Sandbox | undefined>;
   /** destroying → what `beginDestroy` said; the meter stops, captures and releases. */
@@ -93,6 +97,13 @@ export interface SettleCreate {
   readonly expiresAtMs: number;
   readonly microUsdPerHour: number;
   readonly data: NewEvent["data"];
+}
+
+export interface ChangeState {
+  readonly sandboxId: string;
+  readonly atMs: number;
+  /** Absent when the house itself acts. */
+  readonly principalId?: string | undefined;
 }
 
 export interface BeginDestroy {

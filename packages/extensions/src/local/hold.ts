@@ -20,6 +20,8 @@ export interface Hold {
   create(members: Record<string, unknown>, explainClose: ExplainClose): Promise<Connection>;
   /** One question on the connection kept for that. */
   call(op: string, members?: Record<string, unknown>): Promise<Readonly<Record<string, unknown>>>;
+  /** What this machine cannot hold a sandbox to, each with its reason. Asked once of each hold. */
+  lacking(): Promise<Readonly<Record<string, string>>>;
   socketOf(boxId: string): string;
   close(): void;
 }
@@ -27,6 +29,7 @@ export interface Hold {
 export function createHold(dir: string, boxdPath: string): Hold {
   const path = join(dir, "hold.sock");
   let kept: Promise<Connection> | undefined;
+  let lacking: Promise<Record<string, string>> | undefined;
   let starting: Promise<void> | undefined;
 
   const spare = createSpare(() => dial(path));
@@ -49,6 +52,7 @@ export function createHold(dir: string, boxdPath: string): Hold {
       (connection) => {
         void connection.closed.then(() => {
           kept = undefined;
+          lacking = undefined;
         });
         return connection;
       },
@@ -83,6 +87,15 @@ export function createHold(dir: string, boxdPath: string): Hold {
     create,
     async call(op, members = {}) {
       return (await keep()).call(op, members);
+    },
+    lacking() {
+      lacking ??= keep()
+        .then((connection) => connection.call("ping"))
+        .then((answer) => answer.lacking as Record<string, string>);
+      lacking.catch(() => {
+        lacking = undefined;
+      });
+      return lacking;
     },
     socketOf: (boxId) => join(dir, "boxes", boxId, "box.sock"),
     close() {

@@ -1,4 +1,15 @@
-import { chown, lstat, mkdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import {
+  chown,
+  lstat,
+  mkdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { ETC } from "./etc.ts";
 import type { Mount, Root } from "./root.ts";

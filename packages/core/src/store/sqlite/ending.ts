@@ -19,7 +19,7 @@ export function endingCommands(connection: Connection): EndingCommands {
     async beginDestroy({ sandboxId, ending, reason, atMs, principalId }) {
       return commitSoon(() => {
         const row = prepare(
-          `UPDATE sandboxes SET state = 'destroying', ending = ?, reason = ?
+          `UPDATE sandboxes SET state = 'destroying', pause_depth = NULL, ending = ?, reason = ?
            WHERE id = ? AND state IN ('running', 'paused') RETURNING *`,
         ).get(ending, reason, sandboxId) as unknown as SandboxRow | undefined;
         if (!row) return undefined;
@@ -71,7 +71,7 @@ function endSandbox(
   const reason = end.reason ?? row.reason;
   const ended = connection
     .prepare(
-      `UPDATE sandboxes SET state = ?, reason = ?, ended_at_ms = ?, cost_micro_usd = ?
+      `UPDATE sandboxes SET state = ?, pause_depth = NULL, reason = ?, ended_at_ms = ?, cost_micro_usd = ?
        WHERE id = ? AND state = ? RETURNING *`,
     )
     .get(state, reason, atMs, charge.captureMicroUsd, sandboxId, row.state) as unknown as SandboxRow;

@@ -5,6 +5,7 @@ import { eventCommands } from "./events.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
 import { openConnection } from "./open.ts";
+import { pausingCommands } from "./pausing.ts";
 import { sandboxCommands } from "./sandboxes.ts";
 
 /** The embedded store: one file, no server. Several processes of one machine may share it. */
@@ -13,6 +14,7 @@ export function openSqliteStore(path: string): Store {
   return {
     ...keyCommands(connection),
     ...creatingCommands(connection),
+    ...pausingCommands(connection),
     ...endingCommands(connection),
     ...sandboxCommands(connection),
     ...eventCommands(connection),
