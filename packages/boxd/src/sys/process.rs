@@ -160,11 +160,16 @@ pub fn be_undumpable() -> io::Result<()> {
 }
 
 /// One byte, not none: where the host pipes dumps to a program, the kernel ignores a limit of 0
-/// and runs it, but takes 1 for "never".
+/// and runs it, but takes 1 for "never". Where somebody has set none already, it stays.
 pub fn no_core_dumps() -> io::Result<()> {
-    let none = libc::rlimit { rlim_cur: 1, rlim_max: 1 };
-    // SAFETY: `none` outlives the call.
-    checked(unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) })?;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` outlives both calls.
+    unsafe {
+        checked(libc::getrlimit(libc::RLIMIT_CORE, &raw mut limit))?;
+        let least = limit.rlim_max.min(1);
+        limit = libc::rlimit { rlim_cur: least, rlim_max: least };
+        checked(libc::setrlimit(libc::RLIMIT_CORE, &raw const limit))?;
+    }
     Ok(())
 }
 
