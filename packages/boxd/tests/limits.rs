@@ -166,6 +166,7 @@ fn what_is_not_in_force_is_said_and_refused_where_it_is_required() {
     in_every_mode(|world| {
         let lacking = lacking(world);
         let missing: Vec<&String> = lacking.as_object().unwrap().keys().collect();
+        println!("lacking: {missing:?}");
         let id = id("honest");
         let _sandbox = limited(world, &id, limits()).unwrap();
         let told = world.boxes()[0]["notInForce"].clone();

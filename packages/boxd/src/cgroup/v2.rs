@@ -21,7 +21,9 @@ pub fn find(system: &System, name: &str) -> Groups {
     let Some((top, own)) = system.unified() else {
         return Groups::none("control groups are not mounted");
     };
-    match settle(top, &own, name) {
+    // Who was moved aside by an earlier hold starts the next one there.
+    let own = if own.ends_with(ASIDE) { own.parent().unwrap_or(top) } else { &own };
+    match settle(top, own, name) {
         Ok(place) => {
             let given = words(&place, "cgroup.subtree_control");
             let lacks = |controller: &&&str| !given.iter().any(|word| word == **controller);

@@ -38,6 +38,7 @@ fn revive(folder: &Folder, id: &str, boot_id: &str) -> Option<Sandbox> {
     (start_time(record.pid).ok()? == record.start_time).then(|| Sandbox {
         is_paused: record.group.as_ref().is_some_and(Group::is_frozen),
         freezing: None,
+        disk: None,
         record,
         pidfd,
         starting: None,

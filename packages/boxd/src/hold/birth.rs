@@ -80,13 +80,13 @@ pub fn give_birth(
     (client, born.map(|(pid, pidfd)| (pid, pidfd, ours)))
 }
 
-/// hold's share of the work while the child waits, then the word to go.
+/// hold's share of the work while the child waits, then the word to go. Gives the sandbox's disk.
 pub fn equip(
     plan: &Plan,
     means: &Means,
     record: &mut Record,
     child: &OwnedFd,
-) -> Result<(), Failure> {
+) -> Result<Option<OwnedFd>, Failure> {
     let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
     plan.ids.write(record.pid).map_err(step("user id map"))?;
     let mut lent = Vec::new();
@@ -111,11 +111,13 @@ pub fn equip(
             let namespace = File::open(format!("/proc/{}/ns/user", record.pid))
                 .map_err(step("user namespace"))?;
             let ids = Some(namespace.as_fd());
-            lent.extend(Trees::clone_all(plan.box_directory, plan.root, ids, disk)?.into_list());
+            let own = disk.as_ref().map(OwnedFd::try_clone).transpose().map_err(step("disk"))?;
+            lent.extend(Trees::clone_all(plan.box_directory, plan.root, ids, own)?.into_list());
         }
         IdMap::Single { .. } => {}
     }
-    unix_socket::send(child, b"go", &lent).map_err(step("start signal"))
+    unix_socket::send(child, b"go", &lent).map_err(step("start signal"))?;
+    Ok(disk)
 }
 
 fn be_born(

@@ -68,6 +68,7 @@ impl Hold {
         self.forget(&sandbox.pidfd);
         process::reap_pidfd(&sandbox.pidfd);
         self.trash.take(&self.folder, Path::new(&sandbox.record.id));
+        self.trash.unmount(sandbox.disk);
         if let Some(group) = sandbox.record.group {
             let oom_kills = Usage::of(&group).oom_kills.unwrap_or(0);
             if sandbox.ending.is_none() && oom_kills > 0 {

@@ -80,11 +80,15 @@ impl Hold {
         failpoint::reached("process");
         record.pid = pid;
         let equipped = birth::equip(&plan, &self.means, &mut record, &from_child);
-        if equipped.is_err() {
-            let _ = process::signal_pidfd(&pidfd, libc::SIGKILL);
-        }
+        let (disk, failure) = match equipped {
+            Ok(disk) => (disk, None),
+            Err(failure) => {
+                let _ = process::signal_pidfd(&pidfd, libc::SIGKILL);
+                (None, Some(failure))
+            }
+        };
         failpoint::reached("go");
-        let starting = Starting { from_child, client, stream, failure: equipped.err() };
+        let starting = Starting { from_child, client, stream, failure };
         let starting = Some(starting);
         self.watch_sandbox(Sandbox {
             record,
@@ -93,6 +97,7 @@ impl Hold {
             ending: None,
             is_paused: false,
             freezing: None,
+            disk,
         });
         Ok(())
     }

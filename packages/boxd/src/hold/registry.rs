@@ -16,6 +16,9 @@ pub struct Sandbox {
     pub ending: Option<Ending>,
     pub is_paused: bool,
     pub freezing: Option<Freezing>,
+    /// Kept so that the sandbox does not have to unmount it while somebody waits for its end.
+    /// One that was adopted has nobody who does that for it.
+    pub disk: Option<OwnedFd>,
 }
 
 impl Sandbox {
