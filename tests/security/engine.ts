@@ -79,16 +79,16 @@ async function writeLauncher(place: string, options: EngineOptions): Promise<str
   const { owner } = options;
   const drop = owner ? `setpriv --reuid ${owner.uid} --regid ${owner.gid} --clear-groups ` : "";
   const through = (options.through ?? []).map((word) => `${word} `).join("");
-  const lines = ["#!/bin/bash", ...(options.before ?? []), `exec ${drop}${through}${boxd} "$@"`, ""];
+  const lines = ["#!/bin/bash", ...(options.before ?? []), `exec env -i ${drop}${through}${boxd} "$@"`, ""];
   const launcher = join(place, "launch");
   await writeFile(launcher, lines.join("\n"), { mode: 0o755 });
   return launcher;
 }
 
-/** Its folder, and the host image in it, which is made with the first sandbox. */
+/** Its folder, and the host image in it, which the first create makes before it asks boxd. */
 async function handOver(engine: Engine, { uid, gid }: Ids): Promise<void> {
   await chown(engine.dir, uid, gid);
-  await engine.destroy(await engine.create());
+  await engine.create().then(engine.destroy, () => {});
   const images = join(engine.dir, "images");
   for (const entry of await readdir(images, { recursive: true, withFileTypes: true })) {
     if (!entry.isSymbolicLink()) await chown(join(entry.parentPath, entry.name), uid, gid);

@@ -28,6 +28,24 @@ export function processesIn(pidNamespace: string): number[] {
   return found;
 }
 
+/** The host's pid of what has `pid` in the pid namespace of a sandbox's first process. */
+export function hostPidOf(initPid: number, pid: number): number {
+  for (const candidate of processesIn(namespacesOf(initPid).pid as string)) {
+    const inside = /^NSpid:.*\s(\d+)$/m.exec(readFileSync(`/proc/${candidate}/status`, "utf8"))?.[1];
+    if (Number(inside) === pid) return candidate;
+  }
+  throw new Error(`nothing has pid ${pid} there`);
+}
+
+/** Does it run that program, and has nothing to do? */
+export function isAsleep(pid: number, program: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8").includes(`(${program}) S `);
+  } catch {
+    return false;
+  }
+}
+
 export const idMapOf = (pid: number): number[][] =>
   readFileSync(`/proc/${pid}/uid_map`, "utf8")
     .trim()

@@ -3,7 +3,7 @@
 
 use crate::{cage, fail};
 use libc::{c_int, c_ulong, sock_filter};
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -20,15 +20,19 @@ const MOVE_MOUNT_F_EMPTY_PATH: c_int = 4;
 pub fn run(pid: i64, fault: &str, program: &[&str]) {
     let (kind, detail) = fault.split_once('=').unwrap_or((fault, ""));
     let planted_mount = (kind == "mount").then(|| clone_tree(detail));
-    for name in NAMESPACES.iter().filter(|name| !(kind == "namespace" && **name == detail)) {
-        let namespace = File::open(format!("/proc/{pid}/ns/{name}")).unwrap_or_else(|_| fail(name));
+    let is_directory = std::fs::metadata(detail).is_ok_and(|found| found.is_dir());
+    // All of them before the first is entered: from inside, the host's /proc is gone.
+    let open = |name| File::open(format!("/proc/{pid}/ns/{name}")).unwrap_or_else(|_| fail(name));
+    let namespaces: Vec<(&str, File)> = NAMESPACES
+        .into_iter()
+        .filter(|name| !(kind == "namespace" && *name == detail))
+        .map(|name| (name, open(name)))
+        .collect();
+    for (name, namespace) in &namespaces {
         // SAFETY: takes no pointers.
         checked(unsafe { libc::setns(namespace.as_raw_fd(), 0) }, name);
         if let (&"mnt", Some(tree)) = (name, &planted_mount) {
-            // In a mount table of its own, so that the sandbox's stays as it is.
-            // SAFETY: takes no pointers.
-            checked(unsafe { libc::unshare(libc::CLONE_NEWNS) }, "unshare");
-            attach(tree);
+            attach(tree, if is_directory { c"/mnt" } else { c"/etc/hostname" });
         }
     }
     // SAFETY: a fork of a single-threaded process: the child is in the pid namespace.
@@ -55,7 +59,6 @@ fn become_program(kind: &str, detail: &str, program: &[&str]) -> ! {
         let code = (libc::BPF_RET | libc::BPF_K) as u16;
         cage::install(&mut [sock_filter { code, jt: 0, jf: 0, k: allow_all }]);
     }
-    let has_user_namespace = !(kind == "namespace" && detail == "user");
     let group = if kind == "group" { 4 } else { USER };
     // SAFETY: changes this process only; the slices and structs outlive the calls.
     unsafe {
@@ -64,11 +67,9 @@ fn become_program(kind: &str, detail: &str, program: &[&str]) -> ! {
         for capability in (0..=40).filter(|bit| extra & (1 << bit) == 0) {
             libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
         }
-        if has_user_namespace {
-            checked(libc::setgroups(1, &group), "setgroups");
-            checked(libc::setresgid(USER, USER, USER), "setresgid");
-            checked(libc::setresuid(USER, USER, USER), "setresuid");
-        }
+        checked(libc::setgroups(1, &group), "setgroups");
+        checked(libc::setresgid(USER, USER, USER), "setresgid");
+        checked(libc::setresuid(USER, USER, USER), "setresuid");
         let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         if kind != "core-dumps" {
             libc::setrlimit(libc::RLIMIT_CORE, &none);
@@ -85,6 +86,11 @@ fn become_program(kind: &str, detail: &str, program: &[&str]) -> ! {
             libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         }
         libc::chdir(c"/".as_ptr());
+        let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        for standard in 0..=2 {
+            libc::dup2(nowhere, standard);
+        }
+        libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32);
         let extra_descriptor = libc::open(c"/usr".as_ptr(), libc::O_RDONLY);
         if kind != "descriptor" {
             libc::close(extra_descriptor);
@@ -119,7 +125,7 @@ fn clone_tree(path: &str) -> OwnedFd {
     }
 }
 
-fn attach(tree: &OwnedFd) {
+fn attach(tree: &OwnedFd, place: &CStr) {
     // SAFETY: both paths are NUL-terminated.
     checked(
         unsafe {
@@ -128,7 +134,7 @@ fn attach(tree: &OwnedFd) {
                 tree.as_raw_fd(),
                 c"".as_ptr(),
                 libc::AT_FDCWD,
-                c"/mnt".as_ptr(),
+                place.as_ptr(),
                 MOVE_MOUNT_F_EMPTY_PATH,
             )
         } as c_int,
