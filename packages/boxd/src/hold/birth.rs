@@ -89,12 +89,14 @@ pub fn equip(
 ) -> Result<Option<OwnedFd>, Failure> {
     let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
     plan.ids.write(record.pid).map_err(step("user id map"))?;
-    let mut lent = Vec::new();
-    if record.group.is_none() {
-        if let Some(Entry::Doors(doors)) = make_group(means, record, plan.limits)? {
-            lent = doors;
-        }
-    }
+    let entry = match record.group {
+        None => make_group(means, record, plan.limits)?,
+        Some(_) => None,
+    };
+    let mut lent = match entry {
+        Some(Entry::Doors(doors)) => doors,
+        _ => Vec::new(),
+    };
     record.start_time = start_time(record.pid).map_err(step("process record"))?;
     record.write(plan.box_directory).map_err(|error| Failure::about_path("box.json", &error))?;
     failpoint::reached("record");
