@@ -24,7 +24,12 @@ describe("descriptors and the runtime's own binary", () => {
     engine = await openEngine({ boxdPath });
     const box = await engine.create();
     for (let fd = 3; fd <= 64; fd++) {
-      for (const cwd of [`/proc/self/fd/${fd}`, `/proc/self/fd/${fd}/../..`, `/proc/1/fd/${fd}`, `/dev/fd/${fd}`]) {
+      for (const cwd of [
+        `/proc/self/fd/${fd}`,
+        `/proc/self/fd/${fd}/../..`,
+        `/proc/1/fd/${fd}`,
+        `/dev/fd/${fd}`,
+      ]) {
         await expect(start(box, { argv: ["pwd"], cwd }), cwd).rejects.toMatchObject({
           code: expect.stringMatching(/path_not_found|permission_denied|not_a_directory|invalid_request/),
         });
@@ -40,8 +45,9 @@ describe("descriptors and the runtime's own binary", () => {
     await withFolder(async (folder) => {
       await mkdir(join(folder, "directory"));
       await writeFile(join(folder, "secret"), "secret");
-      const before = Array.from({ length: 20 }, (_, index) =>
-        `exec ${20 + index}<${folder}/${index % 2 ? "directory" : "secret"}`,
+      const before = Array.from(
+        { length: 20 },
+        (_, index) => `exec ${20 + index}<${folder}/${index % 2 ? "directory" : "secret"}`,
       );
       engine = await openEngine({ boxdPath, before });
       const box = await engine.create();
@@ -80,7 +86,8 @@ describe("descriptors and the runtime's own binary", () => {
       await run(kept, ["true"]);
       await engine.destroy(box);
     };
-    const count = (): number[] => [hold, first, process.pid].map((pid) => readdirSync(`/proc/${pid}/fd`).length);
+    const count = (): number[] =>
+      [hold, first, process.pid].map((pid) => readdirSync(`/proc/${pid}/fd`).length);
     for (let index = 0; index < 10; index++) await cycle();
     const before = count();
     for (let index = 0; index < 200; index++) await cycle();

@@ -94,7 +94,9 @@ async function tryEverything(engine: Engine, image: string, place: string): Prom
     await quiet(box.files.mkdir(`/${place}/planted`, { user, parents: true }));
     await quiet(box.files.move("/etc/group", `/${place}/moved`, { user }));
     await quiet(run(box, ["/bin/boxd", "--version"], { user, cwd: `/${place}` }));
-    await quiet(run(box, ["/bin/boxd", "serve", "--id", "x", "--socket", `/${place}/sock`], { user, timeoutMs: 200 }));
+    await quiet(
+      run(box, ["/bin/boxd", "serve", "--id", "x", "--socket", `/${place}/sock`], { user, timeoutMs: 200 }),
+    );
     await quiet(box.files.remove(`/${place}/file`, { user, recursive: true }));
   }
   await engine.destroy(box);

@@ -40,7 +40,8 @@ describe("what a sandbox meets of the kernel", () => {
       const remove = `for p in ${paths.join(" ")}; do umount $p || rm -rf $p; done 2>/dev/null; ${read}`;
       expect((await shell(box, remove, { user })).text, user).toBe("");
     }
-    const gone = "ls /sys/firmware /sys/devices/virtual/powercap /sys/devices/system/cpu/cpu0/thermal_throttle";
+    const gone =
+      "ls /sys/firmware /sys/devices/virtual/powercap /sys/devices/system/cpu/cpu0/thermal_throttle";
     expect((await shell(box, gone)).text).toBe("");
   });
 
@@ -86,7 +87,11 @@ describe("what a sandbox meets of the kernel", () => {
     for (const user of USERS) {
       for (const place of readOnly) {
         const tries = `mount -o remount,rw ${place}; mount -o remount,rw,bind ${place}; mount --bind /tmp ${place}; umount ${place}`;
-        const { text } = await shell(box, `(${tries}) 2>/dev/null; [ -d ${place} ] && touch ${place}/planted && echo wrote; true`, { user });
+        const { text } = await shell(
+          box,
+          `(${tries}) 2>/dev/null; [ -d ${place} ] && touch ${place}/planted && echo wrote; true`,
+          { user },
+        );
         expect(text, `${user} ${place}`).toBe("");
       }
     }
@@ -110,7 +115,10 @@ describe("what a sandbox meets of the kernel", () => {
   });
 
   it("NS-9 has the harmless devices, and makes no others", async () => {
-    const { text } = await shell(box, "for f in $(find /dev | sort); do [ -L $f ] && continue; if [ -c $f ] || [ -b $f ]; then echo $f; fi; done");
+    const { text } = await shell(
+      box,
+      "for f in $(find /dev | sort); do [ -L $f ] && continue; if [ -c $f ] || [ -b $f ]; then echo $f; fi; done",
+    );
     const devices = "full null pts/ptmx random tty urandom zero".split(" ").map((name) => `/dev/${name}`);
     expect(text.trim().split("\n")).toEqual(devices);
     for (const user of USERS) {

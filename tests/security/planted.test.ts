@@ -6,7 +6,7 @@ import type { Box } from "@sandboxer/contract";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { type Engine, openEngine, withFolder } from "./engine.ts";
-import { isAsleep, idMapOf, initPidOf } from "./host-view.ts";
+import { idMapOf, initPidOf, isAsleep } from "./host-view.ts";
 import { type Check, type Finding, findings } from "./posture/check.ts";
 import { expectation } from "./posture/expected.ts";
 import { factsOf } from "./posture/facts.ts";
@@ -104,7 +104,6 @@ describe("PO-2 planted faults", () => {
     expect(named(found)).toEqual(["mounts"]);
     expect(found[0]?.says).toMatch(/^\/mnt (cgroup2?|tmpfs)/);
   });
-
 });
 
 /** The probe says the pid first; until sleep sleeps, it is still becoming what it shall be. */

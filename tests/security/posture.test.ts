@@ -31,7 +31,11 @@ for (const mode of ["root", "ordinary"] as const) {
 
     /** A program with more than one thread, looked at while it waits. */
     const findingsOf = async (role: Role, request: Partial<ExecInput>) => {
-      const program = await start(box, { argv: [probe, "threads", String(THREADS)], stdin: true, ...request });
+      const program = await start(box, {
+        argv: [probe, "threads", String(THREADS)],
+        stdin: true,
+        ...request,
+      });
       for await (const event of program.events) if (event.type === "stdout") break;
       const facts = factsOf(hostPidOf(first, program.pid ?? 0));
       await program.signal("KILL");

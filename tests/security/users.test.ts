@@ -41,7 +41,9 @@ describe("users of a root engine's sandboxes", () => {
 
   it("UM-2 gives fifty sandboxes fifty ranges", async () => {
     const boxes = await Promise.all(Array.from({ length: 50 }, () => engine.create()));
-    const starts = boxes.map((one) => idMapOf(initPidOf(engine.dir, one.ref))[0]?.[1] ?? 0).sort((a, b) => a - b);
+    const starts = boxes
+      .map((one) => idMapOf(initPidOf(engine.dir, one.ref))[0]?.[1] ?? 0)
+      .sort((a, b) => a - b);
     for (const [index, start] of starts.entries()) {
       if (index > 0) expect(start - (starts[index - 1] ?? 0)).toBeGreaterThanOrEqual(65_536);
     }
@@ -58,7 +60,9 @@ describe("users of a root engine's sandboxes", () => {
     }
     const none = [probe, "call", String(CALLS.setuid), "4294967295"];
     expect((await run(box, none, asRoot)).text).toBe(EINVAL);
-    expect((await run(box, [probe, "call", String(CALLS.setuid), "65535"], asRoot)).text, "control").toBe("0\n");
+    expect((await run(box, [probe, "call", String(CALLS.setuid), "65535"], asRoot)).text, "control").toBe(
+      "0\n",
+    );
     expect((await run(box, [probe, "call", String(CALLS.setuid), "0"])).text, "as user").toBe("1\n");
   });
 
@@ -75,7 +79,12 @@ describe("users of a root engine's sandboxes", () => {
   });
 
   it("UM-4 asks the sandbox's own passwd, which cannot reach further than its map", async () => {
-    const entries = ["high:x:70000:70000::/:/bin/sh", "odd:x:70001:1000::/:/bin/sh", "none:x:4294967295:0::/:/bin/sh", "zero:x:0:0::/:/bin/sh"];
+    const entries = [
+      "high:x:70000:70000::/:/bin/sh",
+      "odd:x:70001:1000::/:/bin/sh",
+      "none:x:4294967295:0::/:/bin/sh",
+      "zero:x:0:0::/:/bin/sh",
+    ];
     const write = `printf '${entries.join("\\n")}\\n' >> /etc/passwd`;
     await shell(box, write, { user: "root" });
     for (const user of ["high", "odd", "none", "70000"]) {
@@ -84,8 +93,13 @@ describe("users of a root engine's sandboxes", () => {
       await expect(write, `a file by ${user}`).rejects.toMatchObject({ code: "no_such_user" });
     }
     const program = await start(box, { argv: ["sleep", "60"], user: "zero" });
-    const status = readFileSync(`/proc/${hostPidOf(initPidOf(engine.dir, box.ref), program.pid ?? 0)}/status`, "utf8");
-    expect(status, "another name for the sandbox's root, and still nobody outside").toMatch(/^Uid:\t26843\d+/m);
+    const status = readFileSync(
+      `/proc/${hostPidOf(initPidOf(engine.dir, box.ref), program.pid ?? 0)}/status`,
+      "utf8",
+    );
+    expect(status, "another name for the sandbox's root, and still nobody outside").toMatch(
+      /^Uid:\t26843\d+/m,
+    );
     await program.signal("KILL");
   });
 

@@ -32,7 +32,11 @@ const ENVIRONMENTS: Record<Role, string[]> = {
 
 const DESCRIPTORS: Record<Role, Expectation["descriptors"]> = {
   // What it waits with, its listener, its client and where nothing goes.
-  first: { most: 16, leadTo: /^(anon_inode:\[(eventpoll|signalfd)\]|socket:\[\d+\]|\/dev\/null|pipe:\[\d+\]|\/dev\/pts\/ptmx)$/ },
+  first: {
+    most: 16,
+    leadTo:
+      /^(anon_inode:\[(eventpoll|signalfd)\]|socket:\[\d+\]|\/dev\/null|pipe:\[\d+\]|\/dev\/pts\/ptmx)$/,
+  },
   user: { most: 3, leadTo: /^(pipe:\[\d+\]|\/dev\/null)$/ },
   root: { most: 3, leadTo: /^(pipe:\[\d+\]|\/dev\/null)$/ },
   terminal: { most: 3, leadTo: /^\/dev\/pts\/\d+$/ },
