@@ -70,10 +70,10 @@ impl IdMap {
             return work();
         };
         credentials::set_effective_uid(base)?;
-        if own_files {
-            credentials::set_file_ids(0, 0);
-        }
-        let outcome = work();
+        let outcome = match own_files {
+            true => credentials::set_file_ids(0, 0).and_then(|()| work()),
+            false => work(),
+        };
         credentials::set_effective_uid(0)?;
         outcome
     }
