@@ -21,6 +21,7 @@ const LAYERS: Record<string, number> = {
   "closing descriptors (close_range)": 436,
   "groups (setgroups)": 116,
   "user ids (setresuid)": 117,
+  "the cgroup namespace (unshare)": 272,
   "host name (sethostname)": 170,
   "paths (openat2)": 437,
 };
