@@ -106,6 +106,10 @@ impl Folder {
         self.boxes().join(id)
     }
 
+    pub fn rename_box(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.of_box(from), self.of_box(to))
+    }
+
     /// A new sandbox's own folder: where it listens, and its writable layer, which belongs to
     /// the sandbox's root. The sandbox may pass through the folder but not look around.
     ///
