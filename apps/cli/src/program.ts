@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandModule>>> = {
   exec: () => import("./commands/exec.ts"),
   ls: () => import("./commands/ls.ts"),
   rm: () => import("./commands/rm.ts"),
+  keys: () => import("./commands/keys.ts"),
   doctor: () => import("./commands/doctor.ts"),
 };
 

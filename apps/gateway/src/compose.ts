@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import { type Core, createCore, openSqliteStore } from "@sandboxer/core";
+import { type Core, createCore, enrolRootKey, openSqliteStore } from "@sandboxer/core";
 import { createDockerExtension } from "@sandboxer/extensions/docker";
 import { createLocalExtension } from "@sandboxer/extensions/local";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
 import { lockHome } from "./lock.ts";
 import { createLog, type Log } from "./log.ts";
 import { createApp } from "./rest/app.ts";
-import { enrolRootKey, openRootKey } from "./root-key.ts";
+import { openRootKey } from "./root-key.ts";
 import { type Listen, listen } from "./serve.ts";
 
 export interface GatewayOptions {

@@ -12,6 +12,9 @@ export const EVENT_TYPES = [
   "sandbox.lost",
   "sandbox.orphaned",
   "process.started",
+  "key.created",
+  "key.revoked",
+  "key.replaced",
 ] as const;
 export const eventTypeSchema = z.enum(EVENT_TYPES);
 export type EventType = z.infer<typeof eventTypeSchema>;

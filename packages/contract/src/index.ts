@@ -44,6 +44,21 @@ export {
   stronger,
 } from "./isolation.ts";
 export {
+  type CreatedKey,
+  type CreateKeyBody,
+  createdKeySchema,
+  createKeyBodySchema,
+  type Key,
+  keyListSchema,
+  keySchema,
+  ROLES,
+  type Role,
+  revokedKeysSchema,
+  roleSchema,
+  type Whoami,
+  whoamiSchema,
+} from "./key.ts";
+export {
   assertMove,
   canMove,
   isOver,
@@ -62,6 +77,9 @@ export {
   type Principal,
   type Rights,
   rightsSchema,
+  VISIBILITIES,
+  type Visibility,
+  visibilitySchema,
 } from "./principal.ts";
 export {
   collect,

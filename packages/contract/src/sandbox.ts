@@ -2,7 +2,7 @@ import { z } from "zod";
 import { nameSchema, sandboxIdSchema } from "./ids.ts";
 import { sandboxStateSchema } from "./lifecycle.ts";
 import { microUsdSchema } from "./money.ts";
-import { consumerSchema } from "./principal.ts";
+import { consumerSchema, visibilitySchema } from "./principal.ts";
 import { sandboxSpecSchema } from "./spec.ts";
 
 /** A sandbox as its owner sees it. */
@@ -12,6 +12,8 @@ export const sandboxSchema = z.strictObject({
   orgId: z.string(),
   principalId: z.string(),
   consumer: consumerSchema,
+  visibility: visibilitySchema,
+  team: z.string().optional(),
   state: sandboxStateSchema,
   spec: sandboxSpecSchema,
   /** Where it runs; absent until a backend has taken it. */

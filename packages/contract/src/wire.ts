@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ERROR_CODES, type ErrorCode } from "./errors.ts";
 import { nameSchema } from "./ids.ts";
 import { sandboxStateSchema } from "./lifecycle.ts";
-import { consumerSchema } from "./principal.ts";
+import { consumerSchema, visibilitySchema } from "./principal.ts";
 import { execRequestSchema, exitSchema, signalSchema } from "./process.ts";
 import { sandboxSchema } from "./sandbox.ts";
 import { sandboxRequestSchema } from "./spec.ts";
@@ -12,6 +12,7 @@ import { sandboxRequestSchema } from "./spec.ts";
 export const createBodySchema = sandboxRequestSchema.extend({
   name: nameSchema.optional(),
   consumer: consumerSchema.optional(),
+  visibility: visibilitySchema.optional(),
 });
 export type CreateBody = z.input<typeof createBodySchema>;
 

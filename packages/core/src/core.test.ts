@@ -138,7 +138,7 @@ it("shows nobody else's sandbox, and none without the operation", async () => {
 
 it("gives each principal its own attachment", async () => {
   const { core, store, principal } = await openGateway();
-  const { id } = await core.create(principal, {});
+  const { id } = await core.create(principal, { visibility: "org" });
   const colleague = { ...principal, id: newRowId("prn") };
   for (const one of [principal, colleague, principal, colleague]) {
     await collect(await core.exec(one, id, { argv: ["true"] }));

@@ -1,12 +1,16 @@
 import type {
   CreateBody,
+  CreatedKey,
+  CreateKeyBody,
   ExecInput,
   Files,
+  Key,
   Principal,
   Probe,
   Process,
   Sandbox,
   SandboxState,
+  Whoami,
 } from "@sandboxer/contract";
 import type { RoutePlan } from "./route/route.ts";
 
@@ -14,6 +18,13 @@ import type { RoutePlan } from "./route/route.ts";
 export interface Core {
   /** Who holds this key. `unauthenticated` when nobody does. */
   authenticate(apiKey: string): Promise<Principal>;
+  whoami(principal: Principal): Promise<Whoami>;
+  /** A key derived from the caller's, never wider than that one. The key itself is shown only here. */
+  createKey(principal: Principal, body: CreateKeyBody): Promise<CreatedKey>;
+  /** The caller's key and everything derived from it. */
+  listKeys(principal: Principal): Promise<Key[]>;
+  /** Ends the key, everything derived from it, and what any of them is doing now. */
+  revokeKey(principal: Principal, keyId: string): Promise<string[]>;
   create(principal: Principal, body: CreateBody): Promise<Sandbox>;
   /** By id or by name. Somebody else's sandbox is `not_found`, exactly as an absent one. */
   get(principal: Principal, idOrName: string): Promise<Sandbox>;

@@ -11,7 +11,8 @@ import { explain } from "./explain.ts";
 import { files } from "./files.ts";
 import { get } from "./get.ts";
 import type { House } from "./house.ts";
-import { authenticate } from "./keys.ts";
+import { authenticate, createKey, listKeys, revokeKey, whoami } from "./keys.ts";
+import { createLeases } from "./leases.ts";
 import { createReaper } from "./lifecycle/reaper.ts";
 import { keepReconciled, reconcile } from "./lifecycle/reconcile.ts";
 import { teardown } from "./lifecycle/teardown.ts";
@@ -39,6 +40,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     boxes: createBoxes(),
     journal: createJournal(store, report),
     reaper: createReaper(clock, (id) => teardown(house, id, EXPIRY), report),
+    leases: createLeases(store, clock, report),
     installationId: await store.claimMeta("installation-id", newRowId("ins")),
     creating: new Set(),
     teardowns: new Map(),
@@ -49,6 +51,10 @@ export async function createCore(options: CoreOptions): Promise<Core> {
 
   return {
     authenticate: verb(authenticate),
+    whoami: verb(whoami),
+    createKey: verb(createKey),
+    listKeys: verb(listKeys),
+    revokeKey: verb(revokeKey),
     create: verb(create),
     get: verb(get),
     list: verb(list),
@@ -65,6 +71,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     close: verb(async () => {
       await reconciling?.stop();
       house.reaper.close();
+      house.leases.close();
       await Promise.allSettled(house.teardowns.values());
       try {
         await house.journal.flush();

@@ -38,15 +38,17 @@ type Wanted = ReturnType<typeof authorizeCreate> & { readonly id: string; readon
 
 /** Write-ahead: before anything exists anywhere, there is a row, a hold and an event. */
 async function hold(house: House, principal: Principal, wanted: Wanted): Promise<Sandbox> {
-  const { id, name, consumer, spec, plan } = wanted;
+  const { id, name, consumer, visibility, spec, plan } = wanted;
   const createdAtMs = house.clock.nowMs();
-  const { id: principalId, orgId } = principal;
+  const { id: principalId, orgId, keyId, lineage, team } = principal;
   const sandbox: Sandbox = {
     id,
     ...(name !== undefined && { name }),
     orgId,
     principalId,
     consumer: consumer ?? { kind: "person" },
+    visibility: visibility ?? "private",
+    ...(team !== undefined && { team }),
     state: "provisioning",
     spec,
     bestEffort: [],
@@ -57,6 +59,8 @@ async function hold(house: House, principal: Principal, wanted: Wanted): Promise
   const dearest = Math.max(...plan.candidates.map(({ microUsdPerHour }) => microUsdPerHour));
   await house.store.beginCreate({
     sandbox,
+    keyId,
+    lineage,
     attachment: { id: newRowId("att"), sandboxId: id, orgId, principalId, createdAtMs },
     holdMicroUsd: costOver(dearest, spec.ttlMs),
     // What was asked, but not its variables: they may hold secrets, and the log is forever.

@@ -2,6 +2,7 @@ import type { Sandbox } from "@sandboxer/contract";
 import type { Boxes } from "./boxes.ts";
 import type { Clock } from "./clock.ts";
 import type { Journal } from "./events/journal.ts";
+import type { Leases } from "./leases.ts";
 import type { Reaper } from "./lifecycle/reaper.ts";
 import type { Registry } from "./registry/registry.ts";
 import type { Report } from "./report.ts";
@@ -14,6 +15,7 @@ export interface House {
   readonly boxes: Boxes;
   readonly journal: Journal;
   readonly reaper: Reaper;
+  readonly leases: Leases;
   readonly clock: Clock;
   /** Goes with every call to an extension; what carries another is never touched. */
   readonly installationId: string;

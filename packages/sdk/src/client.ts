@@ -5,8 +5,11 @@ import {
   type Probe,
   type SandboxState,
   sandboxSchema,
+  type Whoami,
+  whoamiSchema,
 } from "@sandboxer/contract";
 import { diagnosis, type RoutePlan, routePlan } from "./answers.ts";
+import { type Keys, openKeys } from "./keys.ts";
 import { openSandbox, type Sandbox } from "./sandbox.ts";
 import { createTransport, type Fetch } from "./transport.ts";
 
@@ -38,6 +41,9 @@ export interface Client {
     /** Every page, one sandbox after the other. */
     all(options?: ListOptions): AsyncIterable<Sandbox>;
   };
+  readonly keys: Keys;
+  /** Who the client's key belongs to, and what it may do. */
+  whoami(): Promise<Whoami>;
   /** The route a create would take, with every rejected extension and its reason. Starts nothing. */
   explain(body?: CreateBody): Promise<RoutePlan>;
   /** What every extension says of the gateway's machine. */
@@ -79,6 +85,8 @@ export function createClient({ url, apiKey, fetch = globalThis.fetch }: ClientOp
       list,
       all,
     },
+    keys: openKeys(transport),
+    whoami: () => transport.ask(whoamiSchema, "GET", "/v1/whoami"),
     explain: (body = {}) => transport.ask(routePlan, "POST", "/v1/route/explain", { json: body }),
     async doctor() {
       return (await transport.ask(diagnosis, "GET", "/v1/doctor")).extensions;

@@ -1,3 +1,4 @@
+import type { Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, label, variable } from "../arguments.ts";
 
@@ -8,6 +9,7 @@ interface Options {
   readonly label?: Record<string, string>;
   readonly image?: string;
   readonly rootfs?: string;
+  readonly visibility?: Visibility;
   readonly json?: true;
 }
 
@@ -21,26 +23,21 @@ export function register(program: Command): void {
     .option("-l, --label <key=value>", "a label", label)
     .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
+    .option("--visibility <who>", "who else sees it: private, team or org (default: private)")
     .option("--json", "print everything about it")
     .addHelpText("after", "\nExample:\n  $ sandboxer create --name build --ttl 30m --env CI=1")
     .action(create);
 }
 
-async function create({
-  name,
-  ttl,
-  env = {},
-  label: labels = {},
-  image,
-  rootfs,
-  json,
-}: Options): Promise<void> {
+async function create(options: Options): Promise<void> {
+  const { name, ttl, env = {}, label: labels = {}, image, rootfs, visibility, json } = options;
   const { withClient } = await import("../connect.ts");
   const { imageOf } = await import("../image.ts");
   const sandbox = await withClient((client) =>
     client.sandboxes.create({
       ...(name !== undefined && { name }),
       ...(ttl && { ttlMs: ttl }),
+      ...(visibility && { visibility }),
       image: imageOf({ image, rootfs }),
       env,
       labels,

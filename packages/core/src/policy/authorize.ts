@@ -33,7 +33,7 @@ export function authorize(chain: Chain, operation: Operation): void {
  */
 export function authorizeCreate(chain: Chain, body: CreateBody) {
   authorize(chain, "sandbox.create");
-  const { name, consumer, ...request } = parse(createBodySchema, body);
+  const { name, consumer, visibility, ...request } = parse(createBodySchema, body);
   const spec: SandboxSpec = {
     ...request,
     schema: 1,
@@ -44,7 +44,7 @@ export function authorizeCreate(chain: Chain, body: CreateBody) {
   };
   const extensions = allowedExtensions(chain, request.extensions);
   if (extensions) spec.extensions = extensions;
-  return { name, consumer, spec };
+  return { name, consumer, visibility, spec };
 }
 
 /** A sandbox that exists may be used by a narrower key than made it, but only within its rights. */

@@ -1,25 +1,14 @@
-import type {
-  Attachment,
-  Event,
-  EventType,
-  Location,
-  Principal,
-  Rights,
-  Sandbox,
-  SandboxState,
-} from "@sandboxer/contract";
+import type { Attachment, Event, EventType, Location, Sandbox, SandboxState } from "@sandboxer/contract";
+import type { KeyStore } from "./key-store.ts";
 
 /**
  * Everything durable, as atomic commands: each method commits wholly or not at all, and each change
  * of state compares before it sets, so of two racing verbs one wins and the other is told. There
  * is deliberately no `transaction(fn)`: a networked database could not offer it to this code.
  */
-export interface Store {
+export interface Store extends KeyStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;
-
-  insertKey(key: KeyRecord): Promise<void>;
-  findPrincipalByKeyHash(hash: string): Promise<Principal | undefined>;
 
   /** `conflict` when a living sandbox of the org has the name. */
   beginCreate(begin: BeginCreate): Promise<void>;
@@ -34,8 +23,8 @@ export interface Store {
   /** running | paused → lost | expired, for a box that went without us; the meter stops. */
   markGone(end: EndSandbox & { readonly to: "lost" | "expired" }): Promise<Sandbox | undefined>;
 
-  /** By id or by the name of a living one, within the org. */
-  getSandbox(orgId: string, idOrName: string): Promise<Sandbox | undefined>;
+  /** By id or by the name of a living one, within the org and what the viewer may see of it. */
+  getSandbox(orgId: string, idOrName: string, viewer?: Viewer): Promise<Sandbox | undefined>;
   /** Across orgs: for the house itself, never for a caller. */
   getSandboxById(sandboxId: string): Promise<Sandbox | undefined>;
   /** Newest first. */
@@ -52,15 +41,10 @@ export interface Store {
   close(): Promise<void>;
 }
 
-export interface KeyRecord {
-  readonly id: string;
-  readonly orgId: string;
+/** Whose eyes. Left out of a query, those of the house itself, which see everything. */
+export interface Viewer {
   readonly principalId: string;
-  /** The key this one was derived from; its rights bind too. */
-  readonly parentId?: string;
-  readonly rights: Rights;
-  readonly hash: string;
-  readonly createdAtMs: number;
+  readonly team?: string | undefined;
 }
 
 /** The store gives it an id, the next `seq` of its org, and its hash. */
@@ -76,6 +60,10 @@ export interface NewEvent {
 
 export interface BeginCreate {
   readonly sandbox: Sandbox;
+  /** The key that asks. */
+  readonly keyId?: string;
+  /** Who sees it whatever its visibility. */
+  readonly lineage?: readonly string[];
   readonly attachment: Attachment;
   readonly holdMicroUsd: number;
   readonly data: NewEvent["data"];
@@ -110,6 +98,7 @@ export interface EndSandbox {
 
 export interface SandboxQuery {
   readonly orgId: string;
+  readonly viewer?: Viewer | undefined;
   readonly states?: readonly SandboxState[] | undefined;
   readonly limit: number;
   /** The id of the last sandbox of the page before. */

@@ -8,13 +8,14 @@ import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 export function creatingCommands(connection: Connection): Pick<Store, "beginCreate" | "settleCreate"> {
   const { prepare, write } = connection;
   return {
-    async beginCreate({ sandbox, attachment, holdMicroUsd, data }) {
+    async beginCreate({ sandbox, keyId, lineage = [], attachment, holdMicroUsd, data }) {
       const { id: sandboxId, orgId, principalId, createdAtMs: atMs } = sandbox;
       write(() => {
         refuseTakenName(connection, sandbox);
         prepare(
           `INSERT INTO sandboxes (id, org_id, principal_id, name, consumer, state, spec, best_effort,
-             created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+             created_at_ms, visibility, team, lineage, key_id)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         ).run(
           sandboxId,
           orgId,
@@ -25,6 +26,10 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
           JSON.stringify(sandbox.spec),
           JSON.stringify(sandbox.bestEffort),
           atMs,
+          sandbox.visibility,
+          sandbox.team ?? null,
+          `/${[...new Set([...lineage, principalId])].join("/")}/`,
+          keyId ?? null,
         );
         prepare(
           `INSERT INTO attachments (id, org_id, sandbox_id, principal_id, created_at_ms)
@@ -74,12 +79,11 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
   };
 }
 
-function refuseTakenName({ prepare }: Connection, { name, orgId }: Sandbox): void {
+function refuseTakenName({ prepare }: Connection, { name, orgId, principalId }: Sandbox): void {
   if (name === undefined) return;
-  const taken = prepare("SELECT id FROM sandboxes WHERE org_id = ? AND name = ? AND ended_at_ms IS NULL").get(
-    orgId,
-    name,
-  ) as { id: string } | undefined;
+  const taken = prepare(
+    "SELECT id FROM sandboxes WHERE org_id = ? AND name = ? AND principal_id = ? AND ended_at_ms IS NULL",
+  ).get(orgId, name, principalId) as { id: string } | undefined;
   if (!taken) return;
   throw new SandboxerError("conflict", `a sandbox named ${name} is living`, {
     details: { name, sandboxId: taken.id },

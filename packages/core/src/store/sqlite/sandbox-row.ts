@@ -6,6 +6,8 @@ export interface SandboxRow {
   principal_id: string;
   name: string | null;
   consumer: string;
+  visibility: Sandbox["visibility"];
+  team: string | null;
   state: Sandbox["state"];
   spec: string;
   extension_id: string | null;
@@ -31,6 +33,8 @@ export function toSandbox(row: SandboxRow): Sandbox {
     orgId: row.org_id,
     principalId: row.principal_id,
     consumer: JSON.parse(row.consumer),
+    visibility: row.visibility,
+    ...(row.team !== null && { team: row.team }),
     state: row.state,
     spec: JSON.parse(row.spec),
     ...(row.extension_id !== null &&

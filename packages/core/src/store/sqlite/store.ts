@@ -5,6 +5,7 @@ import { eventCommands } from "./events.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
 import { openConnection } from "./open.ts";
+import { rootKeyCommands } from "./root-key.ts";
 import { sandboxCommands } from "./sandboxes.ts";
 
 /** The embedded store: one file, no server. Several processes of one machine may share it. */
@@ -12,6 +13,7 @@ export function openSqliteStore(path: string): Store {
   const connection = openConnection(path);
   return {
     ...keyCommands(connection),
+    ...rootKeyCommands(connection),
     ...creatingCommands(connection),
     ...endingCommands(connection),
     ...sandboxCommands(connection),
