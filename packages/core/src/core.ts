@@ -12,6 +12,7 @@ import type {
   SandboxState,
   Whoami,
 } from "@sandboxer/contract";
+import type { Once } from "./idempotency.ts";
 import type { RoutePlan } from "./route/route.ts";
 
 /** The narrow waist, one method a verb. Every way in goes through here and nowhere else. */
@@ -20,12 +21,12 @@ export interface Core {
   authenticate(apiKey: string): Promise<Principal>;
   whoami(principal: Principal): Promise<Whoami>;
   /** A key derived from the caller's, never wider than that one. The key itself is shown only here. */
-  createKey(principal: Principal, body: CreateKeyBody): Promise<CreatedKey>;
+  createKey(principal: Principal, body: CreateKeyBody, once?: Once): Promise<CreatedKey>;
   /** The caller's key and everything derived from it. */
   listKeys(principal: Principal): Promise<Key[]>;
   /** Ends the key, everything derived from it, and what any of them is doing now. */
   revokeKey(principal: Principal, keyId: string): Promise<string[]>;
-  create(principal: Principal, body: CreateBody): Promise<Sandbox>;
+  create(principal: Principal, body: CreateBody, once?: Once): Promise<Sandbox>;
   /** By id or by name. Somebody else's sandbox is `not_found`, exactly as an absent one. */
   get(principal: Principal, idOrName: string): Promise<Sandbox>;
   list(principal: Principal, query?: ListQuery): Promise<SandboxPage>;

@@ -45,6 +45,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     creating: new Set(),
     teardowns: new Map(),
     orphans: new Set(),
+    claims: new Map(),
   };
   let reconciling: ReturnType<typeof keepReconciled> | undefined;
   const verb = onlyOurErrors(house);

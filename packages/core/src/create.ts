@@ -8,12 +8,30 @@ import {
   SandboxerError,
 } from "@sandboxer/contract";
 import type { House } from "./house.ts";
-import { authorizeCreate } from "./policy/authorize.ts";
+import { answerOnce, claimOf, type Once } from "./idempotency.ts";
+import { authorize, authorizeCreate } from "./policy/authorize.ts";
 import { type RoutePlan, route } from "./route/route.ts";
+import type { Claim } from "./store/idempotency-store.ts";
 import { discard, fail, type Taken, tryEach } from "./try-each.ts";
 
+export async function create(
+  house: House,
+  principal: Principal,
+  body: CreateBody,
+  once: Once = {},
+): Promise<Sandbox> {
+  authorize(principal.chain, "sandbox.create");
+  const claim = claimOf(house, principal, "sandbox.create", body, once);
+  return answerOnce(house, claim, () => createNow(house, principal, body, claim));
+}
+
 /** The five steps of the waist. Killed at any line, the next start puts right what it left. */
-export async function create(house: House, principal: Principal, body: CreateBody): Promise<Sandbox> {
+async function createNow(
+  house: House,
+  principal: Principal,
+  body: CreateBody,
+  claim: Claim | undefined,
+): Promise<Sandbox> {
   // 1 narrow
   const narrowed = authorizeCreate(principal.chain, body);
   // 2 plan
@@ -24,21 +42,25 @@ export async function create(house: House, principal: Principal, body: CreateBod
   house.creating.add(id);
   try {
     // 3 hold
-    const sandbox = await hold(house, principal, { id, ...narrowed, plan });
+    const sandbox = await hold(house, principal, { id, ...narrowed, plan, claim });
     // 4 try
     const taken = await tryEach(house, sandbox, plan.candidates);
     // 5 settle
-    return await settle(house, sandbox, taken);
+    return await settle(house, sandbox, taken, claim !== undefined);
   } finally {
     house.creating.delete(id);
   }
 }
 
-type Wanted = ReturnType<typeof authorizeCreate> & { readonly id: string; readonly plan: RoutePlan };
+type Wanted = ReturnType<typeof authorizeCreate> & {
+  readonly id: string;
+  readonly plan: RoutePlan;
+  readonly claim: Claim | undefined;
+};
 
 /** Write-ahead: before anything exists anywhere, there is a row, a hold and an event. */
 async function hold(house: House, principal: Principal, wanted: Wanted): Promise<Sandbox> {
-  const { id, name, consumer, visibility, spec, plan } = wanted;
+  const { id, name, consumer, visibility, spec, plan, claim } = wanted;
   const createdAtMs = house.clock.nowMs();
   const { id: principalId, orgId, keyId, lineage, team } = principal;
   const sandbox: Sandbox = {
@@ -59,6 +81,7 @@ async function hold(house: House, principal: Principal, wanted: Wanted): Promise
   const dearest = Math.max(...plan.candidates.map(({ microUsdPerHour }) => microUsdPerHour));
   await house.store.beginCreate({
     sandbox,
+    claim,
     keyId,
     lineage,
     attachment: { id: newRowId("att"), sandboxId: id, orgId, principalId, createdAtMs },
@@ -77,7 +100,7 @@ async function hold(house: House, principal: Principal, wanted: Wanted): Promise
   return sandbox;
 }
 
-async function settle(house: House, sandbox: Sandbox, taken: Taken): Promise<Sandbox> {
+async function settle(house: House, sandbox: Sandbox, taken: Taken, claimed: boolean): Promise<Sandbox> {
   const { box, candidate, triedAtMs, attempts } = taken;
   const { extensionId, microUsdPerHour } = candidate;
   // From before the try, so that our clock ends it before the backend's own switch does.
@@ -85,6 +108,7 @@ async function settle(house: House, sandbox: Sandbox, taken: Taken): Promise<San
   try {
     const running = await house.store.settleCreate({
       sandboxId: sandbox.id,
+      claimed,
       location: { extensionId, hostId: box.hostId, ref: box.ref },
       bestEffort: box.bestEffort,
       startedAtMs: house.clock.nowMs(),

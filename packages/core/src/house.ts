@@ -25,5 +25,7 @@ export interface House {
   readonly teardowns: Map<string, Promise<Sandbox>>;
   /** Boxes without a row that have been told of, each once. */
   readonly orphans: Set<string>;
+  /** Requests with an idempotency key under way, so that all who repeat one wait for the same. */
+  readonly claims: Map<string, { readonly bodyHash: string; readonly answer: Promise<unknown> }>;
   readonly report: Report;
 }

@@ -1,6 +1,7 @@
 export type { Core, ListQuery, SandboxPage } from "./core.ts";
 export { type CoreOptions, createCore } from "./create-core.ts";
 export { firstBrokenSeq } from "./events/chain.ts";
+export type { Once } from "./idempotency.ts";
 export { createRootKey, enrolRootKey } from "./keys.ts";
 export type { Candidate, RoutePlan } from "./route/route.ts";
 export { openSqliteStore } from "./store/sqlite/store.ts";

@@ -10,8 +10,10 @@ import {
   type Whoami,
 } from "@sandboxer/contract";
 import type { House } from "./house.ts";
+import { answerOnce, claimOf, type Once, seal, unseal } from "./idempotency.ts";
 import { authorize } from "./policy/authorize.ts";
 import { delegate, effectiveRights } from "./policy/delegate.ts";
+import type { Claim } from "./store/idempotency-store.ts";
 import type { Store } from "./store/store.ts";
 
 /** A key carries 256 random bits, so one plain hash keeps it as secret as a slow one would. */
@@ -29,16 +31,37 @@ export async function authenticate({ store, clock }: House, apiKey: string): Pro
   return found.principal;
 }
 
+/** The answer holds the key itself, so what is kept for a repetition is sealed. */
 export async function createKey(
   house: House,
   principal: Principal,
   body: CreateKeyBody,
+  once: Once = {},
 ): Promise<CreatedKey> {
   authorize(principal.chain, "key.create");
+  const { idempotencyKey = "" } = once;
+  const claim = claimOf(house, principal, "key.create", body, once);
+  if (!claim) return writeChild(house, principal, body);
+  const sealed = await answerOnce(house, claim, async () => {
+    const created = await writeChild(house, principal, body, (answer) => ({
+      ...claim,
+      answer: JSON.stringify(seal(JSON.stringify(answer), claim, idempotencyKey)),
+    }));
+    return seal(JSON.stringify(created), claim, idempotencyKey);
+  });
+  return JSON.parse(unseal(sealed, claim, idempotencyKey));
+}
+
+async function writeChild(
+  house: House,
+  principal: Principal,
+  body: CreateKeyBody,
+  claimed?: (created: CreatedKey) => Claim & { readonly answer: string },
+): Promise<CreatedKey> {
   const createdAtMs = house.clock.nowMs();
   const { name, kind, team, role, rights, expiresAtMs } = delegate(principal, body, createdAtMs);
   const apiKey = newApiKey();
-  const key = await house.store.insertKey({
+  const key: Key = {
     id: newRowId("key"),
     orgId: principal.orgId,
     parentId: principal.keyId,
@@ -48,10 +71,11 @@ export async function createKey(
     principal: { id: newRowId("prn"), kind, ...(team !== undefined && { team }) },
     createdAtMs,
     ...(expiresAtMs !== undefined && { expiresAtMs }),
-    hash: hashKey(apiKey),
-    byPrincipalId: principal.id,
-  });
-  return { apiKey, key };
+  };
+  const created = { apiKey, key };
+  const row = { ...key, hash: hashKey(apiKey), byPrincipalId: principal.id };
+  await house.store.insertKey(row, claimed?.(created));
+  return created;
 }
 
 /** One's own key and everything derived from it: what lies beside or above is nobody's business. */

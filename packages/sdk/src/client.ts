@@ -11,7 +11,7 @@ import {
 import { diagnosis, type RoutePlan, routePlan } from "./answers.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { openSandbox, type Sandbox } from "./sandbox.ts";
-import { createTransport, type Fetch } from "./transport.ts";
+import { createTransport, type Fetch, type Once } from "./transport.ts";
 
 export interface ClientOptions {
   /** Where the gateway is, as in `http://127.0.0.1:7070`. */
@@ -34,7 +34,7 @@ export interface Page {
 
 export interface Client {
   readonly sandboxes: {
-    create(body?: CreateBody): Promise<Sandbox>;
+    create(body?: CreateBody, once?: Once): Promise<Sandbox>;
     /** By id or by name. */
     get(idOrName: string): Promise<Sandbox>;
     list(options?: ListOptions & { readonly after?: string | undefined }): Promise<Page>;
@@ -72,10 +72,10 @@ export function createClient({ url, apiKey, fetch = globalThis.fetch }: ClientOp
 
   return {
     sandboxes: {
-      async create(body = {}) {
+      async create(body = {}, once) {
         return openSandbox(
           transport,
-          await transport.ask(sandboxSchema, "POST", "/v1/sandboxes", { json: body }),
+          await transport.ask(sandboxSchema, "POST", "/v1/sandboxes", { json: body, once }),
         );
       },
       async get(idOrName) {

@@ -3,4 +3,4 @@ export { type Client, type ClientOptions, createClient, type ListOptions, type P
 export type { GatewayError } from "./failure.ts";
 export type { Keys } from "./keys.ts";
 export type { RunOptions, Sandbox } from "./sandbox.ts";
-export type { Fetch } from "./transport.ts";
+export type { Fetch, Once } from "./transport.ts";

@@ -6,11 +6,11 @@ import {
   keyListSchema,
   revokedKeysSchema,
 } from "@sandboxer/contract";
-import type { Transport } from "./transport.ts";
+import type { Once, Transport } from "./transport.ts";
 
 export interface Keys {
   /** Never wider than the client's own key. The answer is the only time the key itself is shown. */
-  create(body?: CreateKeyBody): Promise<CreatedKey>;
+  create(body?: CreateKeyBody, once?: Once): Promise<CreatedKey>;
   /** The client's own key and everything derived from it. */
   list(): Promise<readonly Key[]>;
   /** Ends the key and everything derived from it; answers the ids of what it ended. */
@@ -19,7 +19,7 @@ export interface Keys {
 
 export function openKeys(transport: Transport): Keys {
   return {
-    create: (body = {}) => transport.ask(createdKeySchema, "POST", "/v1/keys", { json: body }),
+    create: (body = {}, once) => transport.ask(createdKeySchema, "POST", "/v1/keys", { json: body, once }),
     async list() {
       return (await transport.ask(keyListSchema, "GET", "/v1/keys")).keys;
     },

@@ -10,6 +10,7 @@ interface Options {
   readonly image?: string;
   readonly rootfs?: string;
   readonly visibility?: Visibility;
+  readonly idempotencyKey?: string;
   readonly json?: true;
 }
 
@@ -24,24 +25,28 @@ export function register(program: Command): void {
     .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
     .option("--visibility <who>", "who else sees it: private, team or org (default: private)")
+    .option("--idempotency-key <key>", "asked again with the same, there is still one sandbox")
     .option("--json", "print everything about it")
     .addHelpText("after", "\nExample:\n  $ sandboxer create --name build --ttl 30m --env CI=1")
     .action(create);
 }
 
 async function create(options: Options): Promise<void> {
-  const { name, ttl, env = {}, label: labels = {}, image, rootfs, visibility, json } = options;
+  const { name, ttl, env = {}, label: labels = {}, image, rootfs, visibility, idempotencyKey, json } = options;
   const { withClient } = await import("../connect.ts");
   const { imageOf } = await import("../image.ts");
   const sandbox = await withClient((client) =>
-    client.sandboxes.create({
-      ...(name !== undefined && { name }),
-      ...(ttl && { ttlMs: ttl }),
-      ...(visibility && { visibility }),
-      image: imageOf({ image, rootfs }),
-      env,
-      labels,
-    }),
+    client.sandboxes.create(
+      {
+        ...(name !== undefined && { name }),
+        ...(ttl && { ttlMs: ttl }),
+        ...(visibility && { visibility }),
+        image: imageOf({ image, rootfs }),
+        env,
+        labels,
+      },
+      idempotencyKey === undefined ? {} : { idempotencyKey },
+    ),
   );
   process.stdout.write(`${json ? JSON.stringify(sandbox.info) : sandbox.id}\n`);
   process.exit(0);

@@ -1,4 +1,5 @@
 import { newRowId, type Principal, SandboxerError } from "@sandboxer/contract";
+import type { Once } from "@sandboxer/core";
 import { type Context, Hono } from "hono";
 import { createLiveProcesses } from "../live-processes.ts";
 import type { Log } from "../log.ts";
@@ -89,6 +90,7 @@ async function answer(route: Route, ground: Ground, context: Context<Environment
     ...ground,
     report: facts.report,
     principal: principal as never,
+    once: onceOf(request.headers),
     params: (route.params && check(route.params, context.req.param(), "path")) as never,
     query: (route.query && check(route.query, queryOf(request.url), "query")) as never,
     body: (await bodyOf(route, request)) as never,
@@ -97,6 +99,11 @@ async function answer(route: Route, ground: Ground, context: Context<Environment
   const type = route.answer.type === "ndjson" ? "application/x-ndjson" : "application/octet-stream";
   const { body, headers } = given as Given;
   return new Response(body, { headers: { ...headers, "content-type": type, "cache-control": "no-store" } });
+}
+
+function onceOf(headers: Headers): Once {
+  const idempotencyKey = headers.get("idempotency-key");
+  return idempotencyKey === null ? {} : { idempotencyKey };
 }
 
 async function bodyOf(route: Route, request: Request): Promise<unknown> {

@@ -29,7 +29,7 @@ export const keyRoutes = [
       body: createKeyBodySchema,
       answer: { type: "json", status: 201, schema: createdKeySchema },
     },
-    ({ core, principal, body }) => core.createKey(principal, body),
+    ({ core, principal, body, once }) => core.createKey(principal, body, once),
   ),
   route(
     {

@@ -1,5 +1,5 @@
 import type { Operation, Principal } from "@sandboxer/contract";
-import type { Core } from "@sandboxer/core";
+import type { Core, Once } from "@sandboxer/core";
 import type { z } from "zod";
 import type { LiveProcesses } from "../live-processes.ts";
 import type { Report } from "./failure.ts";
@@ -24,6 +24,8 @@ export interface Ground {
 
 export interface Call<Params, Query, Body> extends Ground {
   readonly principal: Principal;
+  /** The header `Idempotency-Key`, for what creates. */
+  readonly once: Once;
   /** For what fails once the answer has begun. */
   readonly report: Report;
   readonly params: Params;

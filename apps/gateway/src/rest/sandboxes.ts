@@ -12,7 +12,7 @@ export const sandboxRoutes = [
       body: createBodySchema,
       answer: { type: "json", status: 201, schema: sandboxSchema },
     },
-    ({ core, principal, body }) => core.create(principal, body),
+    ({ core, principal, body, once }) => core.create(principal, body, once),
   ),
   route(
     {

@@ -1,9 +1,10 @@
 import type { Key, Principal } from "@sandboxer/contract";
+import type { Claim } from "./idempotency-store.ts";
 
 /** Keys and who holds them. Part of the store; every method is one commit. */
 export interface KeyStore {
   /** `unauthenticated` when the parent was revoked meanwhile. */
-  insertKey(key: NewKey): Promise<Key>;
+  insertKey(key: NewKey, claim?: Claim & { readonly answer: string }): Promise<Key>;
   /** By the hash of the key; also one that no longer counts. */
   findKey(hash: string): Promise<FoundKey | undefined>;
   /**

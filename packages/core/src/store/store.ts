@@ -1,4 +1,5 @@
 import type { Attachment, Event, EventType, Location, Sandbox, SandboxState } from "@sandboxer/contract";
+import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
 import type { KeyStore } from "./key-store.ts";
 
 /**
@@ -6,7 +7,7 @@ import type { KeyStore } from "./key-store.ts";
  * of state compares before it sets, so of two racing verbs one wins and the other is told. There
  * is deliberately no `transaction(fn)`: a networked database could not offer it to this code.
  */
-export interface Store extends KeyStore {
+export interface Store extends KeyStore, IdempotencyStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;
 
@@ -60,6 +61,8 @@ export interface NewEvent {
 
 export interface BeginCreate {
   readonly sandbox: Sandbox;
+  /** `AlreadyClaimed` when another request has it. */
+  readonly claim?: Claim | undefined;
   /** The key that asks. */
   readonly keyId?: string;
   /** Who sees it whatever its visibility. */
@@ -70,6 +73,8 @@ export interface BeginCreate {
 }
 
 export interface SettleCreate {
+  /** Its answer is to be remembered under a claim. */
+  readonly claimed?: boolean;
   readonly sandboxId: string;
   readonly location: Location;
   readonly bestEffort: readonly string[];

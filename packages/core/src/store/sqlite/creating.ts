@@ -1,6 +1,7 @@
 import { type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { Store } from "../store.ts";
 import { appendEvent } from "./events.ts";
+import { answerClaim, claimOnce } from "./idempotency.ts";
 import { post } from "./ledger.ts";
 import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
@@ -8,7 +9,7 @@ import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 export function creatingCommands(connection: Connection): Pick<Store, "beginCreate" | "settleCreate"> {
   const { prepare, write } = connection;
   return {
-    async beginCreate({ sandbox, keyId, lineage = [], attachment, holdMicroUsd, data }) {
+    async beginCreate({ sandbox, claim, keyId, lineage = [], attachment, holdMicroUsd, data }) {
       const { id: sandboxId, orgId, principalId, createdAtMs: atMs } = sandbox;
       write(() => {
         refuseTakenName(connection, sandbox);
@@ -44,6 +45,7 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
           principalId,
           data: { ...data, holdMicroUsd },
         });
+        claimOnce(connection, claim, { sandboxId });
       });
     },
 
@@ -65,6 +67,7 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
         ) as unknown as SandboxRow | undefined;
         if (!row) return undefined;
         const sandbox = toSandbox(row);
+        if (settle.claimed) answerClaim(connection, sandbox.id, sandbox);
         appendEvent(connection, {
           type: "sandbox.created",
           orgId: sandbox.orgId,

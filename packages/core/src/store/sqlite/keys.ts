@@ -2,6 +2,7 @@ import { type Key, type Rights, SandboxerError } from "@sandboxer/contract";
 import type { FoundKey, KeyStore, NewKey } from "../key-store.ts";
 import type { Store } from "../store.ts";
 import { appendEvent } from "./events.ts";
+import { claimOnce } from "./idempotency.ts";
 import type { Connection } from "./open.ts";
 
 type KeyCommands = Omit<KeyStore, "enrolRootKey"> & Pick<Store, "claimMeta">;
@@ -47,8 +48,11 @@ export function keyCommands(connection: Connection): KeyCommands {
       });
     },
 
-    async insertKey(key) {
-      return write(() => writeKey(connection, key));
+    async insertKey(key, claim) {
+      return write(() => {
+        claimOnce(connection, claim, { ...(claim && { answer: claim.answer }) });
+        return writeKey(connection, key);
+      });
     },
 
     async findKey(hash) {

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { SandboxerError } from "@sandboxer/contract";
 import { KEYS } from "./migrations/2-keys.ts";
+import { IDEMPOTENCY } from "./migrations/3-idempotency.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 const MIGRATIONS: readonly string[] = [
@@ -89,6 +90,7 @@ const MIGRATIONS: readonly string[] = [
   CREATE TRIGGER ledger_keeps BEFORE DELETE ON ledger BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
   `,
   KEYS,
+  IDEMPOTENCY,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */

@@ -2,6 +2,7 @@ import type { Store } from "../store.ts";
 import { creatingCommands } from "./creating.ts";
 import { endingCommands } from "./ending.ts";
 import { eventCommands } from "./events.ts";
+import { idempotencyCommands } from "./idempotency.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
 import { openConnection } from "./open.ts";
@@ -14,6 +15,7 @@ export function openSqliteStore(path: string): Store {
   return {
     ...keyCommands(connection),
     ...rootKeyCommands(connection),
+    ...idempotencyCommands(connection),
     ...creatingCommands(connection),
     ...endingCommands(connection),
     ...sandboxCommands(connection),
