@@ -13,6 +13,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandModule>>> = {
   exec: () => import("./commands/exec.ts"),
   ls: () => import("./commands/ls.ts"),
   rm: () => import("./commands/rm.ts"),
+  extend: () => import("./commands/extend.ts"),
+  budget: () => import("./commands/budget.ts"),
   keys: () => import("./commands/keys.ts"),
   doctor: () => import("./commands/doctor.ts"),
 };

@@ -5,6 +5,7 @@ import { createLocalExtension } from "@sandboxer/extensions/local";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
 import { lockHome } from "./lock.ts";
 import { createLog, type Log } from "./log.ts";
+import { pricesByEnvironment } from "./prices.ts";
 import { createApp } from "./rest/app.ts";
 import { openRootKey } from "./root-key.ts";
 import { type Listen, listen } from "./serve.ts";
@@ -43,12 +44,14 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     const store = openSqliteStore(join(home, "state.db"));
     closers.push(() => store.close());
     await enrolRootKey(store, apiKey);
+    const extensions = [
+      createLocalExtension({ dir: join(home, "engine") }),
+      createDockerExtension({ dir: join(home, "docker") }),
+    ];
     const core = await createCore({
       store,
-      extensions: [
-        createLocalExtension({ dir: join(home, "engine") }),
-        createDockerExtension({ dir: join(home, "docker") }),
-      ],
+      extensions,
+      prices: pricesByEnvironment(extensions.map(({ manifest }) => manifest.id)),
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });
     closers.push(() => core.close());

@@ -1,4 +1,11 @@
 export {
+  type Budget,
+  budgetSchema,
+  type ExtendBody,
+  extendBodySchema,
+  setBudgetBodySchema,
+} from "./budget.ts";
+export {
   ERROR_CODES,
   ERRORS,
   type ErrorCode,

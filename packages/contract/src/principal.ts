@@ -13,6 +13,7 @@ export const OPERATIONS = [
   "key.create",
   "key.read",
   "key.revoke",
+  "budget.write",
 ] as const;
 export const operationSchema = z.enum(OPERATIONS);
 export type Operation = z.infer<typeof operationSchema>;

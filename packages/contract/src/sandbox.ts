@@ -29,6 +29,8 @@ export const sandboxSchema = z.strictObject({
   /** Why it failed, was lost or ended. */
   reason: z.string().optional(),
   costMicroUsd: microUsdSchema.nonnegative(),
+  /** The most it may cost in all; absent when only the budgets above it bind. */
+  budgetMicroUsd: microUsdSchema.nonnegative().optional(),
 });
 export type Sandbox = z.infer<typeof sandboxSchema>;
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ERROR_CODES, type ErrorCode } from "./errors.ts";
 import { nameSchema } from "./ids.ts";
 import { sandboxStateSchema } from "./lifecycle.ts";
+import { microUsdSchema } from "./money.ts";
 import { consumerSchema, visibilitySchema } from "./principal.ts";
 import { execRequestSchema, exitSchema, signalSchema } from "./process.ts";
 import { sandboxSchema } from "./sandbox.ts";
@@ -13,6 +14,8 @@ export const createBodySchema = sandboxRequestSchema.extend({
   name: nameSchema.optional(),
   consumer: consumerSchema.optional(),
   visibility: visibilitySchema.optional(),
+  /** The most it may cost in all. */
+  budgetMicroUsd: microUsdSchema.nonnegative().optional(),
 });
 export type CreateBody = z.input<typeof createBodySchema>;
 

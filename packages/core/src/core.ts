@@ -1,8 +1,10 @@
 import type {
+  Budget,
   CreateBody,
   CreatedKey,
   CreateKeyBody,
   ExecInput,
+  ExtendBody,
   Files,
   Key,
   Principal,
@@ -38,6 +40,12 @@ export interface Core {
     from?: { stdout?: number; stderr?: number },
   ): Promise<Process>;
   files(principal: Principal, idOrName: string): Promise<Files>;
+  /** Moves the end to `ttlMs` from now, and reserves what that costs. */
+  extend(principal: Principal, idOrName: string, body: ExtendBody): Promise<Sandbox>;
+  /** The account that the caller's sandboxes draw on. */
+  getBudget(principal: Principal): Promise<Budget>;
+  /** What the whole org may spend, `null` for no limit. The root key's alone. */
+  setBudget(principal: Principal, body: { limitMicroUsd: number | null }): Promise<Budget>;
   /** Of what is over, succeeds and answers how it ended. */
   destroy(principal: Principal, idOrName: string): Promise<Sandbox>;
   /** The route a create would take, with every rejected extension and its reason. Starts nothing. */

@@ -1,6 +1,7 @@
 import { type Extension, newRowId, SandboxerError } from "@sandboxer/contract";
 import { attachProcess } from "./attach-process.ts";
 import { createBoxes } from "./boxes.ts";
+import { getBudget, setBudget } from "./budget.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Core } from "./core.ts";
 import { create } from "./create.ts";
@@ -8,14 +9,16 @@ import { destroy } from "./destroy.ts";
 import { createJournal } from "./events/journal.ts";
 import { exec } from "./exec.ts";
 import { explain } from "./explain.ts";
+import { extend } from "./extend.ts";
 import { files } from "./files.ts";
 import { get } from "./get.ts";
 import type { House } from "./house.ts";
 import { authenticate, createKey, listKeys, revokeKey, whoami } from "./keys.ts";
 import { createLeases } from "./leases.ts";
+import { expire } from "./lifecycle/expiry.ts";
 import { createReaper } from "./lifecycle/reaper.ts";
 import { keepReconciled, reconcile } from "./lifecycle/reconcile.ts";
-import { teardown } from "./lifecycle/teardown.ts";
+import { keepRenewed } from "./lifecycle/renewal.ts";
 import { list } from "./list.ts";
 import { createRegistry } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
@@ -28,6 +31,10 @@ export interface CoreOptions {
   /** Told of what goes wrong in the background; a process warning, unless said otherwise. */
   readonly report?: Report;
   readonly clock?: Clock;
+  /** What the operator asks for an hour on an extension, instead of what its manifest says. */
+  readonly prices?: Readonly<Record<string, number>>;
+  /** The longest that is held for at once; an hour, unless said otherwise. */
+  readonly holdSliceMs?: number;
 }
 
 export async function createCore(options: CoreOptions): Promise<Core> {
@@ -36,18 +43,22 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     store,
     clock,
     report,
-    registry: createRegistry(extensions, clock),
+    registry: createRegistry(extensions, clock, options.prices),
     boxes: createBoxes(),
     journal: createJournal(store, report),
-    reaper: createReaper(clock, (id) => teardown(house, id, EXPIRY), report),
+    reaper: createReaper(clock, (id) => expire(house, id), report),
     leases: createLeases(store, clock, report),
     installationId: await store.claimMeta("installation-id", newRowId("ins")),
     creating: new Set(),
     teardowns: new Map(),
     orphans: new Set(),
     claims: new Map(),
+    extensions: new Map(),
+    unpaid: new Set(),
+    holdSliceMs: options.holdSliceMs ?? HOLD_SLICE_MS,
   };
   let reconciling: ReturnType<typeof keepReconciled> | undefined;
+  let renewing: ReturnType<typeof keepRenewed> | undefined;
   const verb = onlyOurErrors(house);
 
   return {
@@ -62,15 +73,19 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     exec: verb(exec),
     attachProcess: verb(attachProcess),
     files: verb(files),
+    extend: verb(extend),
     destroy: verb(destroy),
+    getBudget: verb(getBudget),
+    setBudget: verb(setBudget),
     explain: verb(explain),
     doctor: verb(() => house.registry.doctor()),
     start: verb(async () => {
       await reconcile(house);
       reconciling ??= keepReconciled(house);
+      renewing ??= keepRenewed(house);
     }),
     close: verb(async () => {
-      await reconciling?.stop();
+      await Promise.all([reconciling?.stop(), renewing?.stop()]);
       house.reaper.close();
       house.leases.close();
       await Promise.allSettled(house.teardowns.values());
@@ -84,7 +99,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   };
 }
 
-const EXPIRY = { ending: "expired", reason: "its time was up" } as const;
+const HOLD_SLICE_MS = 3_600_000;
 
 /** Gives a verb its house; whatever it throws leaves as one of ours. */
 function onlyOurErrors(house: House) {

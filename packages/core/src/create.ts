@@ -60,7 +60,7 @@ type Wanted = ReturnType<typeof authorizeCreate> & {
 
 /** Write-ahead: before anything exists anywhere, there is a row, a hold and an event. */
 async function hold(house: House, principal: Principal, wanted: Wanted): Promise<Sandbox> {
-  const { id, name, consumer, visibility, spec, plan, claim } = wanted;
+  const { id, name, consumer, visibility, budgetMicroUsd, spec, plan, claim } = wanted;
   const createdAtMs = house.clock.nowMs();
   const { id: principalId, orgId, keyId, lineage, team } = principal;
   const sandbox: Sandbox = {
@@ -76,6 +76,7 @@ async function hold(house: House, principal: Principal, wanted: Wanted): Promise
     bestEffort: [],
     createdAtMs,
     costMicroUsd: 0,
+    ...(budgetMicroUsd !== undefined && { budgetMicroUsd }),
   };
   // Enough for the dearest, since failover may end there.
   const dearest = Math.max(...plan.candidates.map(({ microUsdPerHour }) => microUsdPerHour));
@@ -85,7 +86,7 @@ async function hold(house: House, principal: Principal, wanted: Wanted): Promise
     keyId,
     lineage,
     attachment: { id: newRowId("att"), sandboxId: id, orgId, principalId, createdAtMs },
-    holdMicroUsd: costOver(dearest, spec.ttlMs),
+    holdMicroUsd: costOver(dearest, Math.min(spec.ttlMs, house.holdSliceMs)),
     // What was asked, but not its variables: they may hold secrets, and the log is forever.
     data: {
       name,
@@ -113,6 +114,7 @@ async function settle(house: House, sandbox: Sandbox, taken: Taken, claimed: boo
       bestEffort: box.bestEffort,
       startedAtMs: house.clock.nowMs(),
       expiresAtMs,
+      coveredUntilMs: Math.min(expiresAtMs, triedAtMs + house.holdSliceMs),
       microUsdPerHour,
       data: { attempts },
     });

@@ -27,5 +27,11 @@ export interface House {
   readonly orphans: Set<string>;
   /** Requests with an idempotency key under way, so that all who repeat one wait for the same. */
   readonly claims: Map<string, { readonly bodyHash: string; readonly answer: Promise<unknown> }>;
+  /** Moves of an expiry under way, so that each waits for the one before. */
+  readonly extensions: Map<string, Promise<unknown>>;
+  /** Sandboxes whose hold the budget did not renew, each told of once. */
+  readonly unpaid: Set<string>;
+  /** The longest that is paid for at once. */
+  readonly holdSliceMs: number;
   readonly report: Report;
 }

@@ -24,10 +24,10 @@ function hashKey(apiKey: string): string {
 export async function authenticate({ store, clock }: House, apiKey: string): Promise<Principal> {
   const found = await store.findKey(hashKey(apiKey));
   if (!found) throw new SandboxerError("unauthenticated", "nobody holds this key");
-  if (found.revoked) throw new SandboxerError("unauthenticated", "this key was revoked");
   if ((found.principal.expiresAtMs ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) {
     throw new SandboxerError("unauthenticated", "this key's time is up");
   }
+  if (found.revoked) throw new SandboxerError("unauthenticated", "this key was revoked");
   return found.principal;
 }
 

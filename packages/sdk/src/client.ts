@@ -1,4 +1,6 @@
 import {
+  type Budget,
+  budgetSchema,
   type CreateBody,
   healthSchema,
   listAnswerSchema,
@@ -42,6 +44,12 @@ export interface Client {
     all(options?: ListOptions): AsyncIterable<Sandbox>;
   };
   readonly keys: Keys;
+  readonly budget: {
+    /** The account that the key's sandboxes draw on. */
+    get(): Promise<Budget>;
+    /** What the whole org may spend, `null` for no limit. The root key's alone. */
+    set(limitMicroUsd: number | null): Promise<Budget>;
+  };
   /** Who the client's key belongs to, and what it may do. */
   whoami(): Promise<Whoami>;
   /** The route a create would take, with every rejected extension and its reason. Starts nothing. */
@@ -86,6 +94,10 @@ export function createClient({ url, apiKey, fetch = globalThis.fetch }: ClientOp
       all,
     },
     keys: openKeys(transport),
+    budget: {
+      get: () => transport.ask(budgetSchema, "GET", "/v1/budget"),
+      set: (limitMicroUsd) => transport.ask(budgetSchema, "PUT", "/v1/budget", { json: { limitMicroUsd } }),
+    },
     whoami: () => transport.ask(whoamiSchema, "GET", "/v1/whoami"),
     explain: (body = {}) => transport.ask(routePlan, "POST", "/v1/route/explain", { json: body }),
     async doctor() {

@@ -29,6 +29,8 @@ export interface Sandbox {
   run(argv: string[], options?: RunOptions): Promise<ExecResult>;
   attachProcess(id: string, from?: { stdout?: number; stderr?: number }): Promise<Process>;
   refresh(): Promise<SandboxInfo>;
+  /** Moves the end to `ttlMs` from now. */
+  extend(ttlMs: number): Promise<SandboxInfo>;
   destroy(): Promise<SandboxInfo>;
 }
 
@@ -58,6 +60,10 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
     },
     async refresh() {
       info = await transport.ask(sandboxSchema, "GET", path);
+      return info;
+    },
+    async extend(ttlMs) {
+      info = await transport.ask(sandboxSchema, "POST", `${path}/extend`, { json: { ttlMs } });
       return info;
     },
     async destroy() {

@@ -1,6 +1,6 @@
 import type { Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, label, variable } from "../arguments.ts";
+import { durationMs, label, microUsd, variable } from "../arguments.ts";
 
 interface Options {
   readonly name?: string;
@@ -10,6 +10,7 @@ interface Options {
   readonly image?: string;
   readonly rootfs?: string;
   readonly visibility?: Visibility;
+  readonly budget?: number;
   readonly idempotencyKey?: string;
   readonly json?: true;
 }
@@ -25,6 +26,7 @@ export function register(program: Command): void {
     .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
     .option("--visibility <who>", "who else sees it: private, team or org (default: private)")
+    .option("--budget <usd>", "the most it may cost in all, as in 0.50", microUsd)
     .option("--idempotency-key <key>", "asked again with the same, there is still one sandbox")
     .option("--json", "print everything about it")
     .addHelpText("after", "\nExample:\n  $ sandboxer create --name build --ttl 30m --env CI=1")
@@ -32,7 +34,18 @@ export function register(program: Command): void {
 }
 
 async function create(options: Options): Promise<void> {
-  const { name, ttl, env = {}, label: labels = {}, image, rootfs, visibility, idempotencyKey, json } = options;
+  const {
+    name,
+    ttl,
+    env = {},
+    label: labels = {},
+    image,
+    rootfs,
+    visibility,
+    budget,
+    idempotencyKey,
+    json,
+  } = options;
   const { withClient } = await import("../connect.ts");
   const { imageOf } = await import("../image.ts");
   const sandbox = await withClient((client) =>
@@ -41,6 +54,7 @@ async function create(options: Options): Promise<void> {
         ...(name !== undefined && { name }),
         ...(ttl && { ttlMs: ttl }),
         ...(visibility && { visibility }),
+        ...(budget !== undefined && { budgetMicroUsd: budget }),
         image: imageOf({ image, rootfs }),
         env,
         labels,

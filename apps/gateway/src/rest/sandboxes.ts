@@ -1,4 +1,10 @@
-import { createBodySchema, listAnswerSchema, listQuerySchema, sandboxSchema } from "@sandboxer/contract";
+import {
+  createBodySchema,
+  extendBodySchema,
+  listAnswerSchema,
+  listQuerySchema,
+  sandboxSchema,
+} from "@sandboxer/contract";
 import { sandboxParams } from "./parameters.ts";
 import { route } from "./route.ts";
 
@@ -42,6 +48,18 @@ export const sandboxRoutes = [
       answer: { type: "json", status: 200, schema: sandboxSchema },
     },
     ({ core, principal, params }) => core.get(principal, params.id),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/extend",
+      operation: "sandbox.extend",
+      summary: "Move a sandbox's end to so long from now, and reserve what that costs",
+      params: sandboxParams,
+      body: extendBodySchema,
+      answer: { type: "json", status: 200, schema: sandboxSchema },
+    },
+    ({ core, principal, params, body }) => core.extend(principal, params.id, body),
   ),
   route(
     {

@@ -1,3 +1,4 @@
+import { budgetRoutes } from "./budget.ts";
 import { fileRoutes } from "./files.ts";
 import { keyRoutes } from "./keys.ts";
 import { processRoutes } from "./processes.ts";
@@ -9,6 +10,7 @@ import { systemRoutes } from "./system.ts";
 export const ROUTES: readonly Route[] = [
   ...systemRoutes,
   ...keyRoutes,
+  ...budgetRoutes,
   ...sandboxRoutes,
   ...processRoutes,
   ...fileRoutes,

@@ -33,7 +33,7 @@ export function authorize(chain: Chain, operation: Operation): void {
  */
 export function authorizeCreate(chain: Chain, body: CreateBody) {
   authorize(chain, "sandbox.create");
-  const { name, consumer, visibility, ...request } = parse(createBodySchema, body);
+  const { name, consumer, visibility, budgetMicroUsd, ...request } = parse(createBodySchema, body);
   const spec: SandboxSpec = {
     ...request,
     schema: 1,
@@ -44,7 +44,7 @@ export function authorizeCreate(chain: Chain, body: CreateBody) {
   };
   const extensions = allowedExtensions(chain, request.extensions);
   if (extensions) spec.extensions = extensions;
-  return { name, consumer, visibility, spec };
+  return { name, consumer, visibility, budgetMicroUsd, spec };
 }
 
 /** A sandbox that exists may be used by a narrower key than made it, but only within its rights. */
@@ -59,6 +59,14 @@ export function authorizeUse(
     deny("minimumIsolation", `this key needs ${floor}; the sandbox is ${place.isolation}`, { floor });
   }
   allowedExtensions(chain, [place.extensionId]);
+}
+
+/** How long a sandbox may live in all, however often its end is moved. */
+export function authorizeLifetime(chain: Chain, lifetimeMs: number): void {
+  const limitMs = ttlLimit(chain);
+  if (lifetimeMs > limitMs) {
+    deny("maximumTtlMs", `it would live ${lifetimeMs} ms; this key's limit is ${limitMs}`, { limitMs });
+  }
 }
 
 function isolationFloor(chain: Chain, asked: IsolationClass): IsolationClass {

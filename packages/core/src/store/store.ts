@@ -1,4 +1,5 @@
 import type { Attachment, Event, EventType, Location, Sandbox, SandboxState } from "@sandboxer/contract";
+import type { BudgetStore } from "./budget-store.ts";
 import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
 import type { KeyStore } from "./key-store.ts";
 
@@ -7,7 +8,7 @@ import type { KeyStore } from "./key-store.ts";
  * of state compares before it sets, so of two racing verbs one wins and the other is told. There
  * is deliberately no `transaction(fn)`: a networked database could not offer it to this code.
  */
-export interface Store extends KeyStore, IdempotencyStore {
+export interface Store extends KeyStore, IdempotencyStore, BudgetStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;
 
@@ -37,7 +38,8 @@ export interface Store extends KeyStore, IdempotencyStore {
 
   appendEvents(events: readonly NewEvent[]): Promise<void>;
   listEvents(orgId: string, afterSeq: number, limit: number): Promise<Event[]>;
-  listLedger(orgId: string, sandboxId: string): Promise<LedgerEntry[]>;
+  /** Of one sandbox, or of the whole org. */
+  listLedger(orgId: string, sandboxId?: string): Promise<LedgerEntry[]>;
 
   close(): Promise<void>;
 }
@@ -80,6 +82,8 @@ export interface SettleCreate {
   readonly bestEffort: readonly string[];
   readonly startedAtMs: number;
   readonly expiresAtMs: number;
+  /** How long the hold lasts; until the expiry, unless said otherwise. */
+  readonly coveredUntilMs?: number;
   readonly microUsdPerHour: number;
   readonly data: NewEvent["data"];
 }
@@ -114,10 +118,16 @@ export interface SandboxQuery {
 export interface LedgerEntry {
   readonly id: string;
   readonly orgId: string;
-  readonly sandboxId: string;
-  readonly kind: "hold" | "capture" | "release";
+  /** Absent when a budget moves as a whole. */
+  readonly sandboxId: string | null;
+  readonly kind: "fund" | "allot" | "hold" | "capture" | "release";
   readonly debit: string;
+  readonly debitAccountId: string;
   readonly credit: string;
+  readonly creditAccountId: string;
   readonly amountMicroUsd: number;
+  /** What a capture charges for; no stretch of time is charged twice. */
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
   readonly atMs: number;
 }

@@ -1,11 +1,13 @@
 import { type Key, type Rights, SandboxerError } from "@sandboxer/contract";
-import type { FoundKey, KeyStore, NewKey } from "../key-store.ts";
+import type { FoundKey, KeyStore, NewKey, RevokeKey } from "../key-store.ts";
 import type { Store } from "../store.ts";
+import { accountOf } from "./accounts.ts";
 import { appendEvent } from "./events.ts";
 import { claimOnce } from "./idempotency.ts";
+import { allot, returnFromEnded } from "./ledger.ts";
 import type { Connection } from "./open.ts";
 
-type KeyCommands = Omit<KeyStore, "enrolRootKey"> & Pick<Store, "claimMeta">;
+type KeyCommands = Omit<KeyStore, "enrolRootKey"> & Pick<Store, "claimMeta" | "endExpiredKeys">;
 
 interface KeyRow {
   id: string;
@@ -70,18 +72,19 @@ export function keyCommands(connection: Connection): KeyCommands {
       return (rows as unknown as KeyRow[]).map(toKey);
     },
 
-    async revokeKey({ orgId, keyId, atMs, principalId, reason }) {
-      return write(() => {
-        const rows = prepare(
-          `${DOWNWARDS} UPDATE keys SET revoked_at_ms = ? WHERE id IN below AND revoked_at_ms IS NULL RETURNING id`,
-        ).all(orgId, keyId, atMs) as unknown as { id: string }[];
-        const revoked = rows.map(({ id }) => id);
-        if (revoked.length > 0) {
-          const data = { keyId, revoked, reason };
-          appendEvent(connection, { type: "key.revoked", orgId, atMs, principalId, data });
-        }
-        return revoked;
-      });
+    async revokeKey(revoke) {
+      return write(() => endKeys(connection, revoke));
+    },
+
+    async endExpiredKeys(nowMs) {
+      const due = "SELECT id, org_id FROM keys WHERE expires_at_ms <= ? AND revoked_at_ms IS NULL";
+      const rows = prepare(due).all(nowMs) as unknown as KeyRow[];
+      if (rows.length === 0) return [];
+      return write(() =>
+        rows.flatMap(({ id: keyId, org_id: orgId }) =>
+          endKeys(connection, { orgId, keyId, atMs: nowMs, reason: "its time was up" }),
+        ),
+      );
     },
 
     async listEndedKeys(keyIds, nowMs) {
@@ -117,6 +120,7 @@ export function writeKey(connection: Connection, key: NewKey): Key {
     createdAtMs,
     expiresAtMs ?? null,
   );
+  if (rights.budgetMicroUsd !== undefined) openBudget(connection, key, rights.budgetMicroUsd);
   const { byPrincipalId, hash: _, ...written } = key;
   if (byPrincipalId !== undefined) {
     const data = { key: written };
@@ -129,6 +133,37 @@ export function writeKey(connection: Connection, key: NewKey): Key {
     });
   }
   return written;
+}
+
+/** A child's budget is held on its parent's from the start, so that no two can spend the same. */
+function openBudget(
+  connection: Connection,
+  { id, orgId, parentId, createdAtMs }: NewKey,
+  limit: number,
+): void {
+  const from = accountOf(connection, orgId, parentId);
+  connection
+    .prepare("INSERT INTO accounts (id, org_id, parent_id, limit_micro_usd) VALUES (?, ?, ?, ?)")
+    .run(id, orgId, from.id, limit);
+  allot(connection, from, id, limit, createdAtMs);
+}
+
+/** Within a write: ends the key and all below it; the youngest give back what is theirs first. */
+function endKeys(connection: Connection, { orgId, keyId, atMs, principalId, reason }: RevokeKey): string[] {
+  const { prepare } = connection;
+  const rows = prepare(
+    `${DOWNWARDS} UPDATE keys SET revoked_at_ms = ? WHERE id IN below AND revoked_at_ms IS NULL
+     RETURNING id, rowid`,
+  ).all(orgId, keyId, atMs) as unknown as { id: string; rowid: number }[];
+  const revoked = rows.sort((a, b) => a.rowid - b.rowid).map(({ id }) => id);
+  for (const id of revoked.toReversed()) {
+    if (prepare("SELECT 1 FROM accounts WHERE id = ?").get(id)) returnFromEnded(connection, id, atMs);
+  }
+  if (revoked.length > 0) {
+    const data = { keyId, revoked, reason };
+    appendEvent(connection, { type: "key.revoked", orgId, atMs, principalId, data });
+  }
+  return revoked;
 }
 
 function refuseEndedParent({ prepare }: Connection, parentId: string | undefined, atMs: number): void {

@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { SandboxerError } from "@sandboxer/contract";
 import { KEYS } from "./migrations/2-keys.ts";
 import { IDEMPOTENCY } from "./migrations/3-idempotency.ts";
+import { BUDGETS } from "./migrations/4-budgets.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 const MIGRATIONS: readonly string[] = [
@@ -91,6 +92,7 @@ const MIGRATIONS: readonly string[] = [
   `,
   KEYS,
   IDEMPOTENCY,
+  BUDGETS,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */

@@ -23,6 +23,11 @@ export interface SandboxRow {
   reason: string | null;
   micro_usd_per_hour: number;
   cost_micro_usd: number;
+  account_id: string | null;
+  budget_micro_usd: number | null;
+  held_micro_usd: number;
+  metered_until_ms: number | null;
+  covered_until_ms: number | null;
 }
 
 /** A column without a value is a member that is absent. */
@@ -50,5 +55,6 @@ export function toSandbox(row: SandboxRow): Sandbox {
     ...(row.ended_at_ms !== null && { endedAtMs: row.ended_at_ms }),
     ...(row.reason !== null && { reason: row.reason }),
     costMicroUsd: row.cost_micro_usd,
+    ...(row.budget_micro_usd !== null && { budgetMicroUsd: row.budget_micro_usd }),
   };
 }

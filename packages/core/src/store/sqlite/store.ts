@@ -1,4 +1,5 @@
 import type { Store } from "../store.ts";
+import { budgetCommands } from "./budgets.ts";
 import { creatingCommands } from "./creating.ts";
 import { endingCommands } from "./ending.ts";
 import { eventCommands } from "./events.ts";
@@ -20,6 +21,7 @@ export function openSqliteStore(path: string): Store {
     ...endingCommands(connection),
     ...sandboxCommands(connection),
     ...eventCommands(connection),
+    ...budgetCommands(connection),
     ...ledgerCommands(connection),
     close: async () => connection.close(),
   };
