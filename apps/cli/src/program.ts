@@ -15,6 +15,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandModule>>> = {
   rm: () => import("./commands/rm.ts"),
   extend: () => import("./commands/extend.ts"),
   budget: () => import("./commands/budget.ts"),
+  profiles: () => import("./commands/profiles.ts"),
+  route: () => import("./commands/route.ts"),
+  receipt: () => import("./commands/receipt.ts"),
   keys: () => import("./commands/keys.ts"),
   doctor: () => import("./commands/doctor.ts"),
 };

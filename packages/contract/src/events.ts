@@ -15,6 +15,8 @@ export const EVENT_TYPES = [
   "sandbox.extended",
   "budget.changed",
   "budget.exhausted",
+  "profile.published",
+  "profile.deprecated",
   "key.created",
   "key.revoked",
   "key.replaced",

@@ -103,6 +103,18 @@ export {
   signalSchema,
   type TerminalSize,
 } from "./process.ts";
+export {
+  type Profile,
+  type PublishedProfile,
+  profileJsonSchema,
+  profileListSchema,
+  profileRefSchema,
+  profileSchema,
+  publishedProfileSchema,
+  RESERVED_FIELDS,
+} from "./profile.ts";
+export { type Receipt, receiptSchema } from "./receipt.ts";
+export { ROUTING_POLICIES, type Routing, routingSchema } from "./routing.ts";
 export { type Attachment, type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
   type Image,
@@ -115,6 +127,7 @@ export {
 export {
   type CreateBody,
   createBodySchema,
+  createRequestSchema,
   type ExecLine,
   errorAnswerSchema,
   execBodySchema,

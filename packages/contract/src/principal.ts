@@ -14,6 +14,7 @@ export const OPERATIONS = [
   "key.read",
   "key.revoke",
   "budget.write",
+  "profile.publish",
 ] as const;
 export const operationSchema = z.enum(OPERATIONS);
 export type Operation = z.infer<typeof operationSchema>;
@@ -22,6 +23,8 @@ export type Operation = z.infer<typeof operationSchema>;
 export const rightsSchema = z.strictObject({
   operations: z.array(operationSchema).optional(),
   extensions: z.array(z.string()).optional(),
+  /** Profiles it may use, as `python` or `python@2`; without one it may then create nothing. */
+  profiles: z.array(z.string()).optional(),
   minimumIsolation: isolationClassSchema.optional(),
   maximumTtlMs: z.int().positive().optional(),
   /** What everything below this key may cost in all. Held on the parent's budget from the start. */

@@ -3,6 +3,7 @@ import { nameSchema, sandboxIdSchema } from "./ids.ts";
 import { sandboxStateSchema } from "./lifecycle.ts";
 import { microUsdSchema } from "./money.ts";
 import { consumerSchema, visibilitySchema } from "./principal.ts";
+import { profileRecordSchema } from "./profile.ts";
 import { sandboxSpecSchema } from "./spec.ts";
 
 /** A sandbox as its owner sees it. */
@@ -14,6 +15,7 @@ export const sandboxSchema = z.strictObject({
   consumer: consumerSchema,
   visibility: visibilitySchema,
   team: z.string().optional(),
+  profile: profileRecordSchema.optional(),
   state: sandboxStateSchema,
   spec: sandboxSpecSchema,
   /** Where it runs; absent until a backend has taken it. */

@@ -167,7 +167,11 @@ it("explains the route, and says in no_candidate what each extension lacks", asy
   const weak = createPlainExtension(join(temporaryFolder(), "weak"), { id: "weak", egress: "none" });
   const { core, principal } = await openGateway([weak]);
   const plan = await core.explain(principal, {});
-  expect(plan).toEqual({ candidates: [], rejected: [{ extensionId: "weak", reason: expect.any(String) }] });
+  expect(plan).toEqual({
+    policy: "prefer-self-hosted",
+    candidates: [],
+    rejected: [{ extensionId: "weak", reason: expect.any(String) }],
+  });
   const refused = await refusal(core.create(principal, {}), "no_candidate");
   expect(refused.details).toEqual({ rejected: plan.rejected });
   expect((await core.doctor()).get("weak")).toMatchObject({ status: "offer" });

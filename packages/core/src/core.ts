@@ -10,6 +10,8 @@ import type {
   Principal,
   Probe,
   Process,
+  PublishedProfile,
+  Receipt,
   Sandbox,
   SandboxState,
   Whoami,
@@ -28,6 +30,12 @@ export interface Core {
   listKeys(principal: Principal): Promise<Key[]>;
   /** Ends the key, everything derived from it, and what any of them is doing now. */
   revokeKey(principal: Principal, keyId: string): Promise<string[]>;
+  /** Built-in ones, and what the org published. */
+  listProfiles(principal: Principal): Promise<PublishedProfile[]>;
+  getProfile(principal: Principal, ref: string): Promise<PublishedProfile>;
+  /** The next version of its name, for ever as it is. */
+  publishProfile(principal: Principal, body: unknown, once?: Once): Promise<PublishedProfile>;
+  deprecateProfile(principal: Principal, ref: string): Promise<PublishedProfile>;
   create(principal: Principal, body: CreateBody, once?: Once): Promise<Sandbox>;
   /** By id or by name. Somebody else's sandbox is `not_found`, exactly as an absent one. */
   get(principal: Principal, idOrName: string): Promise<Sandbox>;
@@ -46,6 +54,8 @@ export interface Core {
   getBudget(principal: Principal): Promise<Budget>;
   /** What the whole org may spend, `null` for no limit. The root key's alone. */
   setBudget(principal: Principal, body: { limitMicroUsd: number | null }): Promise<Budget>;
+  /** Where it ran and why, how long, what it cost, and for whom. */
+  receipt(principal: Principal, idOrName: string): Promise<Receipt>;
   /** Of what is over, succeeds and answers how it ended. */
   destroy(principal: Principal, idOrName: string): Promise<Sandbox>;
   /** The route a create would take, with every rejected extension and its reason. Starts nothing. */

@@ -20,6 +20,8 @@ import { createReaper } from "./lifecycle/reaper.ts";
 import { keepReconciled, reconcile } from "./lifecycle/reconcile.ts";
 import { keepRenewed } from "./lifecycle/renewal.ts";
 import { list } from "./list.ts";
+import { deprecateProfile, getProfile, listProfiles, publishProfile } from "./profiles/profiles.ts";
+import { receipt } from "./receipt.ts";
 import { createRegistry } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
 import type { Store } from "./store/store.ts";
@@ -67,12 +69,17 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     createKey: verb(createKey),
     listKeys: verb(listKeys),
     revokeKey: verb(revokeKey),
+    listProfiles: verb(listProfiles),
+    getProfile: verb(getProfile),
+    publishProfile: verb(publishProfile),
+    deprecateProfile: verb(deprecateProfile),
     create: verb(create),
     get: verb(get),
     list: verb(list),
     exec: verb(exec),
     attachProcess: verb(attachProcess),
     files: verb(files),
+    receipt: verb(receipt),
     extend: verb(extend),
     destroy: verb(destroy),
     getBudget: verb(getBudget),

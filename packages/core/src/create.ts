@@ -9,7 +9,8 @@ import {
 } from "@sandboxer/contract";
 import type { House } from "./house.ts";
 import { answerOnce, claimOf, type Once } from "./idempotency.ts";
-import { authorize, authorizeCreate } from "./policy/authorize.ts";
+import { authorize, authorizeCreate, authorizeProfile } from "./policy/authorize.ts";
+import { withProfile } from "./profiles/profiles.ts";
 import { type RoutePlan, route } from "./route/route.ts";
 import type { Claim } from "./store/idempotency-store.ts";
 import { discard, fail, type Taken, tryEach } from "./try-each.ts";
@@ -33,9 +34,9 @@ async function createNow(
   claim: Claim | undefined,
 ): Promise<Sandbox> {
   // 1 narrow
-  const narrowed = authorizeCreate(principal.chain, body);
+  const narrowed = await narrow(house, principal, body);
   // 2 plan
-  const plan = route(narrowed.spec, await house.registry.offers());
+  const plan = route(narrowed.spec, await house.registry.offers(), narrowed.routing);
   if (plan.candidates.length === 0) throw noCandidate(plan);
 
   const id = newSandboxId();
@@ -52,7 +53,14 @@ async function createNow(
   }
 }
 
-type Wanted = ReturnType<typeof authorizeCreate> & {
+/** What was asked, within its profile and within every link of the caller's chain. */
+export async function narrow(house: House, principal: Principal, asked: CreateBody) {
+  const { body, profile } = await withProfile(house, principal, asked);
+  authorizeProfile(principal.chain, profile);
+  return { ...authorizeCreate(principal.chain, body), profile };
+}
+
+type Wanted = Awaited<ReturnType<typeof narrow>> & {
   readonly id: string;
   readonly plan: RoutePlan;
   readonly claim: Claim | undefined;
@@ -60,7 +68,7 @@ type Wanted = ReturnType<typeof authorizeCreate> & {
 
 /** Write-ahead: before anything exists anywhere, there is a row, a hold and an event. */
 async function hold(house: House, principal: Principal, wanted: Wanted): Promise<Sandbox> {
-  const { id, name, consumer, visibility, budgetMicroUsd, spec, plan, claim } = wanted;
+  const { id, name, consumer, visibility, budgetMicroUsd, profile, spec, plan, claim } = wanted;
   const createdAtMs = house.clock.nowMs();
   const { id: principalId, orgId, keyId, lineage, team } = principal;
   const sandbox: Sandbox = {
@@ -71,6 +79,7 @@ async function hold(house: House, principal: Principal, wanted: Wanted): Promise
     consumer: consumer ?? { kind: "person" },
     visibility: visibility ?? "private",
     ...(team !== undefined && { team }),
+    ...(profile && { profile }),
     state: "provisioning",
     spec,
     bestEffort: [],
@@ -89,8 +98,11 @@ async function hold(house: House, principal: Principal, wanted: Wanted): Promise
     holdMicroUsd: costOver(dearest, Math.min(spec.ttlMs, house.holdSliceMs)),
     // What was asked, but not its variables: they may hold secrets, and the log is forever.
     data: {
+      keyId,
+      policy: plan.policy,
       name,
       consumer: sandbox.consumer,
+      profile,
       image: spec.image,
       isolation: spec.isolation,
       ttlMs: spec.ttlMs,

@@ -12,6 +12,7 @@ import {
 } from "@sandboxer/contract";
 import { diagnosis, type RoutePlan, routePlan } from "./answers.ts";
 import { type Keys, openKeys } from "./keys.ts";
+import { openProfiles, type Profiles } from "./profiles.ts";
 import { openSandbox, type Sandbox } from "./sandbox.ts";
 import { createTransport, type Fetch, type Once } from "./transport.ts";
 
@@ -44,6 +45,7 @@ export interface Client {
     all(options?: ListOptions): AsyncIterable<Sandbox>;
   };
   readonly keys: Keys;
+  readonly profiles: Profiles;
   readonly budget: {
     /** The account that the key's sandboxes draw on. */
     get(): Promise<Budget>;
@@ -94,6 +96,7 @@ export function createClient({ url, apiKey, fetch = globalThis.fetch }: ClientOp
       all,
     },
     keys: openKeys(transport),
+    profiles: openProfiles(transport),
     budget: {
       get: () => transport.ask(budgetSchema, "GET", "/v1/budget"),
       set: (limitMicroUsd) => transport.ask(budgetSchema, "PUT", "/v1/budget", { json: { limitMicroUsd } }),

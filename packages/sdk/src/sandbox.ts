@@ -4,6 +4,8 @@ import {
   type ExecResult,
   type Files,
   type Process,
+  type Receipt,
+  receiptSchema,
   type Sandbox as SandboxInfo,
   sandboxSchema,
 } from "@sandboxer/contract";
@@ -31,6 +33,8 @@ export interface Sandbox {
   refresh(): Promise<SandboxInfo>;
   /** Moves the end to `ttlMs` from now. */
   extend(ttlMs: number): Promise<SandboxInfo>;
+  /** Where it ran and why, how long, what it cost, and for whom. */
+  receipt(): Promise<Receipt>;
   destroy(): Promise<SandboxInfo>;
 }
 
@@ -66,6 +70,7 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
       info = await transport.ask(sandboxSchema, "POST", `${path}/extend`, { json: { ttlMs } });
       return info;
     },
+    receipt: () => transport.ask(receiptSchema, "GET", `${path}/receipt`),
     async destroy() {
       info = await transport.ask(sandboxSchema, "DELETE", path);
       return info;

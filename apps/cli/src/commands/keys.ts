@@ -10,6 +10,7 @@ interface Options {
   readonly role?: Role;
   readonly operations?: string[];
   readonly extensions?: string[];
+  readonly profiles?: string[];
   readonly isolation?: IsolationClass;
   readonly maxTtl?: number;
   readonly budget?: number;
@@ -28,6 +29,7 @@ export function register(program: Command): void {
     .option("--role <role>", "viewer, operator or admin")
     .option("--operations <list>", "instead of a role: what it may do, as in sandbox.read,sandbox.exec", list)
     .option("--extensions <list>", "where its sandboxes may run", list)
+    .option("--profiles <list>", "which profiles it may use", list)
     .option("--isolation <class>", "the least isolation it may use")
     .option("--max-ttl <time>", "the longest its sandboxes may live", durationMs)
     .option("--budget <usd>", "what it may spend in all, as in 2.50; held on this key's budget", microUsd)

@@ -43,7 +43,11 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
 
 describe("every route", () => {
   const filled = (path: string) =>
-    path.replace("{id}", ID).replace("{process}", "p1").replace("{key}", `key_${ID}`);
+    path
+      .replace("{id}", ID)
+      .replace("{process}", "p1")
+      .replace("{key}", `key_${ID}`)
+      .replace("{ref}", "nosuch@9");
   const guarded = ROUTES.filter(({ operation }) => operation !== "public");
 
   it.each(guarded.map((route) => [route.method, route.path]))("%s %s wants a key", async (method, path) => {

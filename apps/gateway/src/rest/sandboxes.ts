@@ -1,8 +1,9 @@
 import {
-  createBodySchema,
+  createRequestSchema,
   extendBodySchema,
   listAnswerSchema,
   listQuerySchema,
+  receiptSchema,
   sandboxSchema,
 } from "@sandboxer/contract";
 import { sandboxParams } from "./parameters.ts";
@@ -15,7 +16,7 @@ export const sandboxRoutes = [
       path: "/v1/sandboxes",
       operation: "sandbox.create",
       summary: "Create a sandbox",
-      body: createBodySchema,
+      body: createRequestSchema,
       answer: { type: "json", status: 201, schema: sandboxSchema },
     },
     ({ core, principal, body, once }) => core.create(principal, body, once),
@@ -48,6 +49,17 @@ export const sandboxRoutes = [
       answer: { type: "json", status: 200, schema: sandboxSchema },
     },
     ({ core, principal, params }) => core.get(principal, params.id),
+  ),
+  route(
+    {
+      method: "GET",
+      path: "/v1/sandboxes/{id}/receipt",
+      operation: "sandbox.read",
+      summary: "Where it ran and why, how long, what it cost, and for whom",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: receiptSchema },
+    },
+    ({ core, principal, params }) => core.receipt(principal, params.id),
   ),
   route(
     {

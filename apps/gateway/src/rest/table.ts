@@ -2,6 +2,7 @@ import { budgetRoutes } from "./budget.ts";
 import { fileRoutes } from "./files.ts";
 import { keyRoutes } from "./keys.ts";
 import { processRoutes } from "./processes.ts";
+import { profileRoutes } from "./profiles.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
 import { systemRoutes } from "./system.ts";
@@ -11,6 +12,7 @@ export const ROUTES: readonly Route[] = [
   ...systemRoutes,
   ...keyRoutes,
   ...budgetRoutes,
+  ...profileRoutes,
   ...sandboxRoutes,
   ...processRoutes,
   ...fileRoutes,

@@ -17,12 +17,14 @@ import { parse } from "../parse.ts";
 export function effectiveRights(chain: readonly Rights[]): Rights {
   let operations: Operation[] | undefined;
   let extensions: string[] | undefined;
+  let profiles: string[] | undefined;
   let minimumIsolation: IsolationClass = "process";
   let maximumTtlMs = Number.POSITIVE_INFINITY;
   let budgetMicroUsd = Number.POSITIVE_INFINITY;
   for (const link of chain) {
     operations = narrowed(operations, link.operations);
     extensions = narrowed(extensions, link.extensions);
+    profiles = narrowedProfiles(profiles, link.profiles);
     minimumIsolation = stronger(minimumIsolation, link.minimumIsolation ?? "process");
     maximumTtlMs = Math.min(maximumTtlMs, link.maximumTtlMs ?? maximumTtlMs);
     budgetMicroUsd = Math.min(budgetMicroUsd, link.budgetMicroUsd ?? budgetMicroUsd);
@@ -30,14 +32,26 @@ export function effectiveRights(chain: readonly Rights[]): Rights {
   return {
     ...(operations && { operations }),
     ...(extensions && { extensions }),
+    ...(profiles && { profiles }),
     ...(minimumIsolation !== "process" && { minimumIsolation }),
     ...(Number.isFinite(maximumTtlMs) && { maximumTtlMs }),
     ...(Number.isFinite(budgetMicroUsd) && { budgetMicroUsd }),
   };
 }
 
+/** `python` covers `python@2`, so what is left of two lists is what both cover. */
+function narrowedProfiles(wide: string[] | undefined, link: string[] | undefined): string[] | undefined {
+  if (!wide || !link) return wide ?? link;
+  const both = [...wide.filter((one) => covers(link, one)), ...link.filter((one) => covers(wide, one))];
+  return [...new Set(both)];
+}
+
+function covers(profiles: readonly string[], one: string): boolean {
+  return profiles.includes(one) || profiles.includes(one.replace(/@.*$/, ""));
+}
+
 /** `undefined` is everything. */
-export function narrowed<T>(wide: T[] | undefined, link: readonly T[] | undefined): T[] | undefined {
+function narrowed<T>(wide: T[] | undefined, link: readonly T[] | undefined): T[] | undefined {
   if (!link) return wide;
   return wide ? wide.filter((one) => link.includes(one)) : [...link];
 }
@@ -75,6 +89,11 @@ function refuseWider(parent: Rights, child: Rights): void {
   const extraExtensions = child.extensions?.filter((id) => extensions && !extensions.includes(id)) ?? [];
   if (extraExtensions.length > 0) {
     deny("extensions", `this key may not use ${extraExtensions.join(", ")} itself`, { allowed: extensions });
+  }
+  const { profiles } = parent;
+  const extraProfiles = child.profiles?.filter((one) => profiles && !covers(profiles, one)) ?? [];
+  if (extraProfiles.length > 0) {
+    deny("profiles", `this key may not use ${extraProfiles.join(", ")} itself`, { allowed: profiles });
   }
   if (child.minimumIsolation && !isAtLeast(child.minimumIsolation, minimumIsolation)) {
     deny("minimumIsolation", `this key needs ${minimumIsolation} itself`, { floor: minimumIsolation });

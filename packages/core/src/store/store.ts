@@ -2,13 +2,14 @@ import type { Attachment, Event, EventType, Location, Sandbox, SandboxState } fr
 import type { BudgetStore } from "./budget-store.ts";
 import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
 import type { KeyStore } from "./key-store.ts";
+import type { ProfileStore } from "./profile-store.ts";
 
 /**
  * Everything durable, as atomic commands: each method commits wholly or not at all, and each change
  * of state compares before it sets, so of two racing verbs one wins and the other is told. There
  * is deliberately no `transaction(fn)`: a networked database could not offer it to this code.
  */
-export interface Store extends KeyStore, IdempotencyStore, BudgetStore {
+export interface Store extends KeyStore, IdempotencyStore, BudgetStore, ProfileStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;
 
@@ -37,7 +38,10 @@ export interface Store extends KeyStore, IdempotencyStore, BudgetStore {
   ensureAttachment(attachment: Attachment): Promise<Attachment>;
 
   appendEvents(events: readonly NewEvent[]): Promise<void>;
-  listEvents(orgId: string, afterSeq: number, limit: number): Promise<Event[]>;
+  /** In order. A viewer sees its own and those of sandboxes it sees; the house sees the whole chain. */
+  listEvents(orgId: string, afterSeq: number, limit: number, viewer?: Viewer): Promise<Event[]>;
+  /** How a sandbox was asked for and came about: requested, created or failed. */
+  listBirth(orgId: string, sandboxId: string): Promise<Event[]>;
   /** Of one sandbox, or of the whole org. */
   listLedger(orgId: string, sandboxId?: string): Promise<LedgerEntry[]>;
 

@@ -85,8 +85,8 @@ function insertRows({ prepare }: Connection, begin: BeginCreate, accountId: stri
   const { id: sandboxId, orgId, principalId, createdAtMs: atMs } = sandbox;
   prepare(
     `INSERT INTO sandboxes (id, org_id, principal_id, name, consumer, state, spec, best_effort,
-             created_at_ms, visibility, team, lineage, key_id, account_id,
-             budget_micro_usd) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+             created_at_ms, visibility, team, lineage, key_id, account_id, profile,
+             budget_micro_usd) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ).run(
     sandboxId,
     orgId,
@@ -102,6 +102,7 @@ function insertRows({ prepare }: Connection, begin: BeginCreate, accountId: stri
     `/${[...new Set([...lineage, principalId])].join("/")}/`,
     keyId ?? null,
     accountId,
+    sandbox.profile ? JSON.stringify(sandbox.profile) : null,
     sandbox.budgetMicroUsd ?? null,
   );
   prepare(

@@ -3,6 +3,8 @@ import { SandboxerError } from "@sandboxer/contract";
 import { KEYS } from "./migrations/2-keys.ts";
 import { IDEMPOTENCY } from "./migrations/3-idempotency.ts";
 import { BUDGETS } from "./migrations/4-budgets.ts";
+import { PROFILES } from "./migrations/5-profiles.ts";
+import { SANDBOX_EVENTS } from "./migrations/6-events.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 const MIGRATIONS: readonly string[] = [
@@ -93,6 +95,8 @@ const MIGRATIONS: readonly string[] = [
   KEYS,
   IDEMPOTENCY,
   BUDGETS,
+  PROFILES,
+  SANDBOX_EVENTS,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */

@@ -8,6 +8,7 @@ export interface SandboxRow {
   consumer: string;
   visibility: Sandbox["visibility"];
   team: string | null;
+  profile: string | null;
   state: Sandbox["state"];
   spec: string;
   extension_id: string | null;
@@ -40,6 +41,7 @@ export function toSandbox(row: SandboxRow): Sandbox {
     consumer: JSON.parse(row.consumer),
     visibility: row.visibility,
     ...(row.team !== null && { team: row.team }),
+    ...(row.profile !== null && { profile: JSON.parse(row.profile) }),
     state: row.state,
     spec: JSON.parse(row.spec),
     ...(row.extension_id !== null &&

@@ -2,18 +2,12 @@ import { type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { Store, Viewer } from "../store.ts";
 import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
+import { seenBy, VISIBLE } from "./visible.ts";
 
 type SandboxCommands = Pick<
   Store,
   "getSandbox" | "getSandboxById" | "listSandboxes" | "listUnfinished" | "ensureAttachment"
 >;
-
-const VISIBLE = "(visibility = 'org' OR (visibility = 'team' AND team = ?) OR instr(lineage, ?) > 0)";
-
-/** Every lineage begins with a slash, so a slash alone is everybody's. */
-function seenBy(viewer: Viewer | undefined): { lineage: string; team: string } {
-  return { lineage: viewer ? `/${viewer.principalId}/` : "/", team: viewer?.team ?? "" };
-}
 
 export function sandboxCommands(connection: Connection): SandboxCommands {
   const { prepare, write } = connection;

@@ -7,6 +7,7 @@ import { idempotencyCommands } from "./idempotency.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
 import { openConnection } from "./open.ts";
+import { profileCommands } from "./profiles.ts";
 import { rootKeyCommands } from "./root-key.ts";
 import { sandboxCommands } from "./sandboxes.ts";
 
@@ -21,6 +22,7 @@ export function openSqliteStore(path: string): Store {
     ...endingCommands(connection),
     ...sandboxCommands(connection),
     ...eventCommands(connection),
+    ...profileCommands(connection),
     ...budgetCommands(connection),
     ...ledgerCommands(connection),
     close: async () => connection.close(),
