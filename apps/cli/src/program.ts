@@ -18,6 +18,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandModule>>> = {
   profiles: () => import("./commands/profiles.ts"),
   route: () => import("./commands/route.ts"),
   receipt: () => import("./commands/receipt.ts"),
+  events: () => import("./commands/events.ts"),
+  audit: () => import("./commands/audit.ts"),
+  webhooks: () => import("./commands/webhooks.ts"),
   keys: () => import("./commands/keys.ts"),
   doctor: () => import("./commands/doctor.ts"),
 };

@@ -125,6 +125,17 @@ export {
   sandboxSpecSchema,
 } from "./spec.ts";
 export {
+  type Audit,
+  auditSchema,
+  type CreateWebhookBody,
+  createdWebhookSchema,
+  createWebhookBodySchema,
+  eventPageSchema,
+  type Webhook,
+  webhookListSchema,
+  webhookSchema,
+} from "./webhook.ts";
+export {
   type CreateBody,
   createBodySchema,
   createRequestSchema,

@@ -15,6 +15,8 @@ export const OPERATIONS = [
   "key.revoke",
   "budget.write",
   "profile.publish",
+  "event.read",
+  "webhook.write",
 ] as const;
 export const operationSchema = z.enum(OPERATIONS);
 export type Operation = z.infer<typeof operationSchema>;

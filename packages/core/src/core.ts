@@ -1,8 +1,11 @@
 import type {
+  Audit,
   Budget,
   CreateBody,
   CreatedKey,
   CreateKeyBody,
+  CreateWebhookBody,
+  Event,
   ExecInput,
   ExtendBody,
   Files,
@@ -14,8 +17,10 @@ import type {
   Receipt,
   Sandbox,
   SandboxState,
+  Webhook,
   Whoami,
 } from "@sandboxer/contract";
+import type { EventQuery } from "./events/follow.ts";
 import type { Once } from "./idempotency.ts";
 import type { RoutePlan } from "./route/route.ts";
 
@@ -60,6 +65,14 @@ export interface Core {
   destroy(principal: Principal, idOrName: string): Promise<Sandbox>;
   /** The route a create would take, with every rejected extension and its reason. Starts nothing. */
   explain(principal: Principal, body: CreateBody): Promise<RoutePlan>;
+  listEvents(principal: Principal, query?: EventQuery): Promise<Event[]>;
+  /** In order, from where the reader left off, for as long as it reads and its key lasts. */
+  followEvents(principal: Principal, query?: EventQuery): Promise<AsyncIterable<Event>>;
+  /** Whether the org's whole log is as it was written. */
+  verifyAudit(principal: Principal): Promise<Audit>;
+  createWebhook(principal: Principal, body: CreateWebhookBody): Promise<{ webhook: Webhook; secret: string }>;
+  listWebhooks(principal: Principal): Promise<Webhook[]>;
+  deleteWebhook(principal: Principal, webhookId: string): Promise<void>;
   /** What every extension says of this machine. */
   doctor(): Promise<ReadonlyMap<string, Probe>>;
   /** Puts right what a crash left behind, then watches the clock. */

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import type { Core } from "./core.ts";
 import { create } from "./create.ts";
 import { destroy } from "./destroy.ts";
+import { followEvents, listEvents, verifyAudit } from "./events/follow.ts";
 import { createJournal } from "./events/journal.ts";
 import { exec } from "./exec.ts";
 import { explain } from "./explain.ts";
@@ -25,6 +26,9 @@ import { receipt } from "./receipt.ts";
 import { createRegistry } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
 import type { Store } from "./store/store.ts";
+import { keepDelivering } from "./webhooks/deliver.ts";
+import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
+import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
 
 export interface CoreOptions {
   /** Stays open when core closes: who opened it closes it. */
@@ -37,9 +41,12 @@ export interface CoreOptions {
   readonly prices?: Readonly<Record<string, number>>;
   /** The longest that is held for at once; an hour, unless said otherwise. */
   readonly holdSliceMs?: number;
+  /** How webhooks get out: to the open internet and nowhere else, unless a test brings its own. */
+  readonly webhookNetwork?: WebhookNetwork;
 }
 
-export async function createCore(options: CoreOptions): Promise<Core> {
+/** What every verb stands on, with nothing running yet. */
+async function openHouse(options: CoreOptions): Promise<House> {
   const { store, extensions, clock = systemClock, report = reportAsWarning } = options;
   const house: House = {
     store,
@@ -57,10 +64,17 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     claims: new Map(),
     extensions: new Map(),
     unpaid: new Set(),
+    webhookNetwork: options.webhookNetwork ?? OPEN_INTERNET,
     holdSliceMs: options.holdSliceMs ?? HOLD_SLICE_MS,
   };
+  return house;
+}
+
+export async function createCore(options: CoreOptions): Promise<Core> {
+  const house = await openHouse(options);
   let reconciling: ReturnType<typeof keepReconciled> | undefined;
   let renewing: ReturnType<typeof keepRenewed> | undefined;
+  let delivering: ReturnType<typeof keepDelivering> | undefined;
   const verb = onlyOurErrors(house);
 
   return {
@@ -85,14 +99,21 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     getBudget: verb(getBudget),
     setBudget: verb(setBudget),
     explain: verb(explain),
+    listEvents: verb(listEvents),
+    followEvents: verb(followEvents),
+    verifyAudit: verb(verifyAudit),
+    createWebhook: verb(createWebhook),
+    listWebhooks: verb(listWebhooks),
+    deleteWebhook: verb(deleteWebhook),
     doctor: verb(() => house.registry.doctor()),
     start: verb(async () => {
       await reconcile(house);
       reconciling ??= keepReconciled(house);
       renewing ??= keepRenewed(house);
+      delivering ??= keepDelivering(house);
     }),
     close: verb(async () => {
-      await Promise.all([reconciling?.stop(), renewing?.stop()]);
+      await Promise.all([reconciling?.stop(), renewing?.stop(), delivering?.stop()]);
       house.reaper.close();
       house.leases.close();
       await Promise.allSettled(house.teardowns.values());

@@ -7,6 +7,7 @@ import type { Reaper } from "./lifecycle/reaper.ts";
 import type { Registry } from "./registry/registry.ts";
 import type { Report } from "./report.ts";
 import type { Store } from "./store/store.ts";
+import type { WebhookNetwork } from "./webhooks/network.ts";
 
 /** What every verb stands on. */
 export interface House {
@@ -33,5 +34,6 @@ export interface House {
   readonly unpaid: Set<string>;
   /** The longest that is paid for at once. */
   readonly holdSliceMs: number;
+  readonly webhookNetwork: WebhookNetwork;
   readonly report: Report;
 }

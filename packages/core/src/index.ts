@@ -6,3 +6,4 @@ export { createRootKey, enrolRootKey } from "./keys.ts";
 export type { Candidate, RoutePlan } from "./route/route.ts";
 export { openSqliteStore } from "./store/sqlite/store.ts";
 export type { Store } from "./store/store.ts";
+export type { WebhookNetwork } from "./webhooks/network.ts";

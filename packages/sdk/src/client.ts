@@ -12,6 +12,7 @@ import {
 } from "@sandboxer/contract";
 import { diagnosis, type RoutePlan, routePlan } from "./answers.ts";
 import { type Keys, openKeys } from "./keys.ts";
+import { type Log, openLog, openWebhooks, type Webhooks } from "./log.ts";
 import { openProfiles, type Profiles } from "./profiles.ts";
 import { openSandbox, type Sandbox } from "./sandbox.ts";
 import { createTransport, type Fetch, type Once } from "./transport.ts";
@@ -46,6 +47,8 @@ export interface Client {
   };
   readonly keys: Keys;
   readonly profiles: Profiles;
+  readonly events: Log;
+  readonly webhooks: Webhooks;
   readonly budget: {
     /** The account that the key's sandboxes draw on. */
     get(): Promise<Budget>;
@@ -97,6 +100,8 @@ export function createClient({ url, apiKey, fetch = globalThis.fetch }: ClientOp
     },
     keys: openKeys(transport),
     profiles: openProfiles(transport),
+    events: openLog(transport),
+    webhooks: openWebhooks(transport),
     budget: {
       get: () => transport.ask(budgetSchema, "GET", "/v1/budget"),
       set: (limitMicroUsd) => transport.ask(budgetSchema, "PUT", "/v1/budget", { json: { limitMicroUsd } }),

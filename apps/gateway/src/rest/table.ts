@@ -1,4 +1,5 @@
 import { budgetRoutes } from "./budget.ts";
+import { eventRoutes } from "./events.ts";
 import { fileRoutes } from "./files.ts";
 import { keyRoutes } from "./keys.ts";
 import { processRoutes } from "./processes.ts";
@@ -13,6 +14,7 @@ export const ROUTES: readonly Route[] = [
   ...keyRoutes,
   ...budgetRoutes,
   ...profileRoutes,
+  ...eventRoutes,
   ...sandboxRoutes,
   ...processRoutes,
   ...fileRoutes,

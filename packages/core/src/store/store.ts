@@ -3,13 +3,14 @@ import type { BudgetStore } from "./budget-store.ts";
 import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
 import type { KeyStore } from "./key-store.ts";
 import type { ProfileStore } from "./profile-store.ts";
+import type { WebhookStore } from "./webhook-store.ts";
 
 /**
  * Everything durable, as atomic commands: each method commits wholly or not at all, and each change
  * of state compares before it sets, so of two racing verbs one wins and the other is told. There
  * is deliberately no `transaction(fn)`: a networked database could not offer it to this code.
  */
-export interface Store extends KeyStore, IdempotencyStore, BudgetStore, ProfileStore {
+export interface Store extends KeyStore, IdempotencyStore, BudgetStore, ProfileStore, WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;
 

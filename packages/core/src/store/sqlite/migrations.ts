@@ -5,9 +5,10 @@ import { IDEMPOTENCY } from "./migrations/3-idempotency.ts";
 import { BUDGETS } from "./migrations/4-budgets.ts";
 import { PROFILES } from "./migrations/5-profiles.ts";
 import { SANDBOX_EVENTS } from "./migrations/6-events.ts";
+import { WEBHOOKS } from "./migrations/7-webhooks.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
-const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 
@@ -97,6 +98,7 @@ const MIGRATIONS: readonly string[] = [
   BUDGETS,
   PROFILES,
   SANDBOX_EVENTS,
+  WEBHOOKS,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */

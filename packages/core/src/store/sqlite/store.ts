@@ -10,6 +10,7 @@ import { openConnection } from "./open.ts";
 import { profileCommands } from "./profiles.ts";
 import { rootKeyCommands } from "./root-key.ts";
 import { sandboxCommands } from "./sandboxes.ts";
+import { webhookCommands } from "./webhooks.ts";
 
 /** The embedded store: one file, no server. Several processes of one machine may share it. */
 export function openSqliteStore(path: string): Store {
@@ -23,6 +24,7 @@ export function openSqliteStore(path: string): Store {
     ...sandboxCommands(connection),
     ...eventCommands(connection),
     ...profileCommands(connection),
+    ...webhookCommands(connection),
     ...budgetCommands(connection),
     ...ledgerCommands(connection),
     close: async () => connection.close(),
