@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandModule>>> = {
   events: () => import("./commands/events.ts"),
   audit: () => import("./commands/audit.ts"),
   webhooks: () => import("./commands/webhooks.ts"),
+  backup: () => import("./commands/backup.ts"),
   keys: () => import("./commands/keys.ts"),
   doctor: () => import("./commands/doctor.ts"),
 };
