@@ -2,11 +2,13 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  DEFAULT_RESOURCES,
   type Extension,
   execRequestSchema,
   type Image,
   newRowId,
   newSandboxId,
+  SandboxerError,
   type SandboxSpec,
 } from "@sandboxer/contract";
 import type { Subject } from "@sandboxer/contract/conformance";
@@ -19,6 +21,8 @@ export const PLAIN_SPEC: SandboxSpec = {
   isolation: "process",
   persistence: "ephemeral",
   network: { egress: "deny" },
+  resources: DEFAULT_RESOURCES,
+  limits: "best-effort",
   env: {},
   labels: {},
   ttlMs: 120_000,
@@ -41,6 +45,9 @@ export function directSubject(extension: Extension, image: Image = { kind: "host
         files: box.files,
         exec: (request) => box.exec(execRequestSchema.parse(request), attachmentId),
         attachProcess: (id, from) => box.attachProcess(id, from),
+        pause: async () => facet(extension.pause).pause(box.ref, { installationId }),
+        resume: async () => facet(extension.pause).resume(box.ref, { installationId }),
+        metrics: async () => facet(extension.metrics).read(box.ref, { installationId }),
       };
     },
     async list() {
@@ -49,6 +56,11 @@ export function directSubject(extension: Extension, image: Image = { kind: "host
     destroy: (id) => extension.destroy(id, { installationId }),
     close: () => extension.close(),
   };
+}
+
+function facet<T>(there: T | undefined): T {
+  if (there) return there;
+  throw new SandboxerError("unsupported", "the extension does not have this facet");
 }
 
 export async function openDirect(): Promise<Subject> {

@@ -25,11 +25,14 @@ async function openThroughCore(): Promise<Subject> {
         id,
         exec: (request) => core.exec(principal, id, request),
         attachProcess: (process, from) => core.attachProcess(principal, id, process, from),
+        pause: () => core.pause(principal, id),
+        resume: () => core.resume(principal, id),
+        metrics: () => core.metrics(principal, id),
         files: lazily(() => core.files(principal, id)),
       };
     },
     async list() {
-      const { sandboxes } = await core.list(principal, { states: ["running"], limit: 200 });
+      const { sandboxes } = await core.list(principal, { states: ["running", "paused"], limit: 200 });
       return sandboxes.map(({ id }) => id);
     },
     async destroy(id) {

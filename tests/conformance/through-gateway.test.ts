@@ -17,7 +17,7 @@ async function openThroughGateway(): Promise<Subject> {
   return {
     create: (input = {}) => client.sandboxes.create({ ttlMs: 120_000, ...input }),
     async list() {
-      const { sandboxes } = await client.sandboxes.list({ states: ["running"], limit: 200 });
+      const { sandboxes } = await client.sandboxes.list({ states: ["running", "paused"], limit: 200 });
       return sandboxes.map(({ id }) => id);
     },
     async destroy(id) {

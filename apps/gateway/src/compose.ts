@@ -1,13 +1,9 @@
-import { join } from "node:path";
-import { type Core, createCore, enrolRootKey, openSqliteStore } from "@sandboxer/core";
-import { createDockerExtension } from "@sandboxer/extensions/docker";
-import { createLocalExtension } from "@sandboxer/extensions/local";
+import type { Core } from "@sandboxer/core";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
+import { openInstallation } from "./installation.ts";
 import { lockHome } from "./lock.ts";
 import { createLog, type Log } from "./log.ts";
-import { pricesByEnvironment } from "./prices.ts";
 import { createApp } from "./rest/app.ts";
-import { openRootKey } from "./root-key.ts";
 import { type Listen, listen } from "./serve.ts";
 
 export interface GatewayOptions {
@@ -29,7 +25,7 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/** The only place that names extensions and puts the parts together. */
+/** An installation with HTTP in front of it. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { home = homeDirectory(), log = createLog() } = options;
   const closers: (() => unknown)[] = [];
@@ -40,21 +36,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     makeHome(home);
     if (options.listen) closers.push(lockHome(home));
-    const apiKey = openRootKey(home);
-    const store = openSqliteStore(join(home, "state.db"));
-    closers.push(() => store.close());
-    await enrolRootKey(store, apiKey);
-    const extensions = [
-      createLocalExtension({ dir: join(home, "engine") }),
-      createDockerExtension({ dir: join(home, "docker") }),
-    ];
-    const core = await createCore({
-      store,
-      extensions,
-      prices: pricesByEnvironment(extensions.map(({ manifest }) => manifest.id)),
-      report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
-    });
-    closers.push(() => core.close());
+    const { core, apiKey, close: closeInstallation } = await openInstallation(home, log);
+    closers.push(closeInstallation);
     await core.start();
     const app = createApp({ core, log, allowed: allowedByEnvironment() });
     const fetch = (url: string, init?: RequestInit) => Promise.resolve(app.fetch(new Request(url, init)));

@@ -6,6 +6,8 @@ export const EVENT_TYPES = [
   "sandbox.requested",
   "sandbox.created",
   "sandbox.failed",
+  "sandbox.paused",
+  "sandbox.resumed",
   "sandbox.destroying",
   "sandbox.destroyed",
   "sandbox.expired",

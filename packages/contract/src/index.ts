@@ -22,8 +22,11 @@ export type {
   Finding,
   ListedBox,
   Location,
+  MetricsFacet,
+  PauseFacet,
   Probe,
 } from "./extension.ts";
+export { facetProblems } from "./facets.ts";
 export {
   type ByteSource,
   type FileContent,
@@ -74,6 +77,7 @@ export {
   sandboxStateSchema,
 } from "./lifecycle.ts";
 export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } from "./manifest.ts";
+export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
 export {
   type Consumer,
@@ -114,6 +118,7 @@ export {
   RESERVED_FIELDS,
 } from "./profile.ts";
 export { type Receipt, receiptSchema } from "./receipt.ts";
+export { DEFAULT_RESOURCES, type Resources, resourcesSchema } from "./resources.ts";
 export { ROUTING_POLICIES, type Routing, routingSchema } from "./routing.ts";
 export { type Attachment, type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {

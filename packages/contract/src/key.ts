@@ -8,6 +8,7 @@ const OPERATOR = [
   "sandbox.create",
   "sandbox.exec",
   "sandbox.files",
+  "sandbox.pause",
   "sandbox.extend",
   "sandbox.destroy",
 ] as const satisfies Operation[];

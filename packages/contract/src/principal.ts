@@ -9,6 +9,7 @@ export const OPERATIONS = [
   "sandbox.exec",
   "sandbox.files",
   "sandbox.extend",
+  "sandbox.pause",
   "sandbox.destroy",
   "key.create",
   "key.read",

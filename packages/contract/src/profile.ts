@@ -2,6 +2,7 @@ import { z } from "zod";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
 import { microUsdSchema } from "./money.ts";
+import { resourcesSchema } from "./resources.ts";
 import { routingSchema } from "./routing.ts";
 import { envSchema, imageSchema, labelsSchema, sandboxSpecSchema } from "./spec.ts";
 
@@ -29,6 +30,8 @@ export const profileSchema = z.strictObject({
   isolation: isolationClassSchema.optional(),
   persistence: z.literal("ephemeral").optional(),
   network: z.strictObject({ egress: z.literal("deny") }).optional(),
+  /** How much of a machine it may use; each a most. */
+  resources: resourcesSchema.optional(),
   env: envSchema.optional(),
   labels: labelsSchema.optional(),
   /** How long it lives unless asked otherwise, and at most unless `maximumTtlMs` is said. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
+import { limitsSchema, resourcesRequestSchema, resourcesSchema } from "./resources.ts";
 
 /**
  * `host` is a read-only view of this machine's own programs, `rootfs` a folder of the caller's, and
@@ -44,6 +45,9 @@ export const sandboxSpecSchema = z.strictObject({
   persistence: z.literal("ephemeral"),
   /** Default deny. Rules come with the guard; until then there is nothing to open. */
   network: z.strictObject({ egress: z.literal("deny") }),
+  resources: resourcesSchema,
+  /** Whether a limit that the extension cannot hold is a refusal. */
+  limits: limitsSchema,
   env: envSchema,
   labels: labelsSchema,
   /** Mandatory: every sandbox ends by itself. */
@@ -58,6 +62,8 @@ export const sandboxRequestSchema = z.strictObject({
   name: z.string().optional(),
   image: imageSchema.default({ kind: "host" }),
   isolation: isolationClassSchema.default("process"),
+  resources: resourcesRequestSchema,
+  limits: limitsSchema.default("best-effort"),
   env: envSchema.default({}),
   labels: labelsSchema.default({}),
   ttlMs: sandboxSpecSchema.shape.ttlMs.default(3_600_000),

@@ -6,6 +6,7 @@ import { microUsdSchema } from "./money.ts";
 import { consumerSchema, visibilitySchema } from "./principal.ts";
 import { execRequestSchema, exitSchema, signalSchema } from "./process.ts";
 import { profileRefSchema, RESERVED_FIELDS } from "./profile.ts";
+import { resourcesSchema } from "./resources.ts";
 import { routingSchema } from "./routing.ts";
 import { sandboxSchema } from "./sandbox.ts";
 import { sandboxRequestSchema } from "./spec.ts";
@@ -36,6 +37,7 @@ export const createRequestSchema = z.strictObject({
       schema instanceof z.ZodDefault ? schema.unwrap().optional() : schema,
     ]),
   ),
+  resources: resourcesSchema.optional(),
 }) as unknown as z.ZodType<CreateBody>;
 
 export const listQuerySchema = z.strictObject({

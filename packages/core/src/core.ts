@@ -10,6 +10,7 @@ import type {
   ExtendBody,
   Files,
   Key,
+  Metrics,
   Principal,
   Probe,
   Process,
@@ -61,6 +62,11 @@ export interface Core {
   setBudget(principal: Principal, body: { limitMicroUsd: number | null }): Promise<Budget>;
   /** Where it ran and why, how long, what it cost, and for whom. */
   receipt(principal: Principal, idOrName: string): Promise<Receipt>;
+  /** Stops every process where it is; of what is paused, succeeds. Its time runs on. */
+  pause(principal: Principal, idOrName: string): Promise<Sandbox>;
+  /** Of what runs, succeeds. */
+  resume(principal: Principal, idOrName: string): Promise<Sandbox>;
+  metrics(principal: Principal, idOrName: string): Promise<Metrics>;
   /** Of what is over, succeeds and answers how it ended. */
   destroy(principal: Principal, idOrName: string): Promise<Sandbox>;
   /** The route a create would take, with every rejected extension and its reason. Starts nothing. */

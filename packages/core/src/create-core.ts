@@ -21,10 +21,13 @@ import { createReaper } from "./lifecycle/reaper.ts";
 import { keepReconciled, reconcile } from "./lifecycle/reconcile.ts";
 import { keepRenewed } from "./lifecycle/renewal.ts";
 import { list } from "./list.ts";
+import { metrics } from "./metrics.ts";
+import { pause } from "./pause.ts";
 import { deprecateProfile, getProfile, listProfiles, publishProfile } from "./profiles/profiles.ts";
 import { receipt } from "./receipt.ts";
 import { createRegistry } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
+import { resume } from "./resume.ts";
 import type { Store } from "./store/store.ts";
 import { keepDelivering } from "./webhooks/deliver.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
@@ -95,6 +98,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     files: verb(files),
     receipt: verb(receipt),
     extend: verb(extend),
+    pause: verb(pause),
+    resume: verb(resume),
+    metrics: verb(metrics),
     destroy: verb(destroy),
     getBudget: verb(getBudget),
     setBudget: verb(setBudget),

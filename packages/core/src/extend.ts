@@ -1,18 +1,14 @@
 import {
   type ExtendBody,
   extendBodySchema,
-  isOver,
   type Principal,
   type Sandbox,
   SandboxerError,
 } from "@sandboxer/contract";
 import type { House } from "./house.ts";
 import { parse } from "./parse.ts";
-import { authorize, authorizeLifetime, authorizeUse } from "./policy/authorize.ts";
-import { findSandbox } from "./reach.ts";
-import { ask, callContext } from "./registry/registry.ts";
-
-const EXTEND_PATIENCE_MS = 30_000;
+import { authorize, authorizeLifetime } from "./policy/authorize.ts";
+import { askOf, findSandbox, locate } from "./reach.ts";
 
 /** Moves the end to `ttlMs` from now, later or earlier: first the money, then the box, then the row. */
 export async function extend(
@@ -36,30 +32,21 @@ export async function extend(
 }
 
 async function move(house: House, principal: Principal, sandboxId: string, ttlMs: number): Promise<Sandbox> {
-  const sandbox = await findSandbox(house, principal, sandboxId);
-  const { state, location, startedAtMs, expiresAtMs: formerEndMs } = sandbox;
-  if (isOver(state)) throw gone(state);
-  if ((state !== "running" && state !== "paused") || !location || !formerEndMs) {
-    throw new SandboxerError("invalid_state", `the sandbox is ${state}`, { details: { state } });
-  }
-  const extension = house.registry.get(location.extensionId);
-  const { class: isolation } = extension.manifest.isolation;
-  authorizeUse(principal.chain, "sandbox.extend", { extensionId: location.extensionId, isolation });
+  const place = await locate(house, principal, "sandbox.extend", sandboxId, ["running", "paused"]);
+  const { startedAtMs, expiresAtMs: formerEndMs } = place.sandbox;
   const atMs = house.clock.nowMs();
   const expiresAtMs = atMs + ttlMs;
   authorizeLifetime(principal.chain, expiresAtMs - (startedAtMs ?? atMs));
 
   await cover(house, sandboxId, expiresAtMs);
   try {
-    await ask(extension, () =>
-      extension.extend(location.ref, ttlMs, callContext(house.installationId, EXTEND_PATIENCE_MS)),
-    );
+    await askOf(house, place, (extension, ref, context) => extension.extend(ref, ttlMs, context));
   } catch (error) {
-    await cover(house, sandboxId, formerEndMs).catch(() => {});
+    await cover(house, sandboxId, formerEndMs ?? atMs).catch(() => {});
     throw error;
   }
   const moved = await house.store.moveExpiry({ sandboxId, expiresAtMs, atMs, principalId: principal.id });
-  if (!moved) throw gone("over");
+  if (!moved) throw gone();
   house.reaper.forget(sandboxId);
   house.reaper.watch(sandboxId, expiresAtMs);
   return moved;
@@ -69,10 +56,10 @@ async function cover(house: House, sandboxId: string, endMs: number): Promise<vo
   const atMs = house.clock.nowMs();
   const untilMs = Math.min(endMs, atMs + house.holdSliceMs);
   const covered = await house.store.coverSandbox({ sandboxId, atMs, untilMs });
-  if (!covered) throw gone("over");
+  if (!covered) throw gone();
   if (covered.refused) throw new SandboxerError("budget_exceeded", covered.refused);
 }
 
-function gone(state: string): SandboxerError {
-  return new SandboxerError("sandbox_gone", `the sandbox is ${state}`, { details: { state } });
+function gone(): SandboxerError {
+  return new SandboxerError("sandbox_gone", "it ended meanwhile");
 }

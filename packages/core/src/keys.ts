@@ -114,8 +114,11 @@ export async function whoami(_house: House, principal: Principal): Promise<Whoam
 
 /** The one key that holds every right on this installation; its former self no longer opens anything. */
 export async function enrolRootKey(store: Store, apiKey: string): Promise<void> {
+  const hash = hashKey(apiKey);
+  // Known on every start but the first, and a look is all that costs.
+  if (await store.findKey(hash)) return;
   await store.enrolRootKey({
-    hash: hashKey(apiKey),
+    hash,
     keyId: newRowId("key"),
     orgId: newRowId("org"),
     principalId: newRowId("prn"),

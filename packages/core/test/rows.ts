@@ -15,6 +15,8 @@ export function beginCreateOf(sandbox: Partial<Sandbox> & { orgId: string }): Be
       isolation: "process",
       persistence: "ephemeral",
       network: { egress: "deny" },
+      resources: {},
+      limits: "best-effort",
       env: {},
       labels: {},
       ttlMs: 10_000,

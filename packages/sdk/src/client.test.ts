@@ -20,6 +20,8 @@ const info = (id: string) => ({
     isolation: "process",
     persistence: "ephemeral",
     network: { egress: "deny" },
+    resources: {},
+    limits: "best-effort",
     env: {},
     labels: {},
     ttlMs: 60_000,

@@ -3,6 +3,8 @@ import {
   type ExecInput,
   type ExecResult,
   type Files,
+  type Metrics,
+  metricsSchema,
   type Process,
   type Receipt,
   receiptSchema,
@@ -35,6 +37,11 @@ export interface Sandbox {
   extend(ttlMs: number): Promise<SandboxInfo>;
   /** Where it ran and why, how long, what it cost, and for whom. */
   receipt(): Promise<Receipt>;
+  /** Stops every process where it is; its time runs on. */
+  pause(): Promise<SandboxInfo>;
+  resume(): Promise<SandboxInfo>;
+  /** What it uses, counted outside of it. */
+  metrics(): Promise<Metrics>;
   destroy(): Promise<SandboxInfo>;
 }
 
@@ -71,6 +78,15 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
       return info;
     },
     receipt: () => transport.ask(receiptSchema, "GET", `${path}/receipt`),
+    async pause() {
+      info = await transport.ask(sandboxSchema, "POST", `${path}/pause`);
+      return info;
+    },
+    async resume() {
+      info = await transport.ask(sandboxSchema, "POST", `${path}/resume`);
+      return info;
+    },
+    metrics: () => transport.ask(metricsSchema, "GET", `${path}/metrics`),
     async destroy() {
       info = await transport.ask(sandboxSchema, "DELETE", path);
       return info;

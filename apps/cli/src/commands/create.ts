@@ -58,10 +58,10 @@ async function create(options: Options): Promise<void> {
     idempotencyKey,
     json,
   } = options;
-  const { withClient } = await import("../connect.ts");
+  const { withSandboxes } = await import("../connect.ts");
   const { imageOf } = await import("../image.ts");
-  const sandbox = await withClient((client) =>
-    client.sandboxes.create(
+  const sandbox = await withSandboxes((sandboxes) =>
+    sandboxes.create(
       {
         ...(name !== undefined && { name }),
         ...(profile !== undefined && { profile }),

@@ -31,7 +31,7 @@ async function exec(
   argv: string[],
   { env = {}, cwd, user, timeout }: Options,
 ): Promise<void> {
-  const { withClient } = await import("../connect.ts");
+  const { withSandboxes } = await import("../connect.ts");
   let remote: Process | undefined;
   // Left running, it would go on without anybody to read it or to end it.
   const abandon = (exitCode: number) => {
@@ -40,9 +40,9 @@ async function exec(
   };
   forwardSignals(() => remote, abandon);
   whenReaderLeaves(abandon);
-  const exit = await withClient(async (client) => {
+  const exit = await withSandboxes(async (sandboxes) => {
     const stdin = hasInput();
-    const sandbox = await client.sandboxes.get(idOrName);
+    const sandbox = await sandboxes.get(idOrName);
     remote = await sandbox.exec({
       argv,
       env,

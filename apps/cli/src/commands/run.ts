@@ -1,5 +1,4 @@
-import type { Process } from "@sandboxer/contract";
-import type { Sandbox } from "@sandboxer/sdk";
+import type { ExecInput, Process } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, variable } from "../arguments.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
@@ -31,7 +30,7 @@ export function register(program: Command): void {
 }
 
 async function run(argv: string[], { env = {}, cwd, timeout, ttl, image, rootfs }: Options): Promise<void> {
-  const { withClient } = await import("../connect.ts");
+  const { withSandboxes } = await import("../connect.ts");
   const { imageOf } = await import("../image.ts");
   let remote: Process | undefined;
   let stop = (_exitCode: number): void => {};
@@ -41,8 +40,8 @@ async function run(argv: string[], { env = {}, cwd, timeout, ttl, image, rootfs 
   forwardSignals(() => remote, stop);
   whenReaderLeaves(stop);
 
-  const exitCode = await withClient(async (client) => {
-    const sandbox = await client.sandboxes.create({
+  const exitCode = await withSandboxes(async (sandboxes) => {
+    const sandbox = await sandboxes.create({
       image: imageOf({ image, rootfs }),
       ...lifetime(ttl, timeout),
     });
@@ -57,7 +56,7 @@ async function run(argv: string[], { env = {}, cwd, timeout, ttl, image, rootfs 
   });
   process.exit(exitCode);
 
-  async function start(sandbox: Sandbox): Promise<number> {
+  async function start(sandbox: { exec(input: ExecInput): Promise<Process> }): Promise<number> {
     const stdin = hasInput();
     remote = await sandbox.exec({
       argv,

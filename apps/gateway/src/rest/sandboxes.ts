@@ -3,6 +3,7 @@ import {
   extendBodySchema,
   listAnswerSchema,
   listQuerySchema,
+  metricsSchema,
   receiptSchema,
   sandboxSchema,
 } from "@sandboxer/contract";
@@ -64,6 +65,17 @@ export const sandboxRoutes = [
   route(
     {
       method: "POST",
+      path: "/v1/sandboxes/{id}/pause",
+      operation: "sandbox.pause",
+      summary: "Stop every process of a sandbox where it is",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: sandboxSchema },
+    },
+    ({ core, principal, params }) => core.pause(principal, params.id),
+  ),
+  route(
+    {
+      method: "POST",
       path: "/v1/sandboxes/{id}/extend",
       operation: "sandbox.extend",
       summary: "Move a sandbox's end to so long from now, and reserve what that costs",
@@ -72,6 +84,28 @@ export const sandboxRoutes = [
       answer: { type: "json", status: 200, schema: sandboxSchema },
     },
     ({ core, principal, params, body }) => core.extend(principal, params.id, body),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/resume",
+      operation: "sandbox.pause",
+      summary: "Let a paused sandbox go on",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: sandboxSchema },
+    },
+    ({ core, principal, params }) => core.resume(principal, params.id),
+  ),
+  route(
+    {
+      method: "GET",
+      path: "/v1/sandboxes/{id}/metrics",
+      operation: "sandbox.read",
+      summary: "What a sandbox uses, counted outside of it",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: metricsSchema },
+    },
+    ({ core, principal, params }) => core.metrics(principal, params.id),
   ),
   route(
     {

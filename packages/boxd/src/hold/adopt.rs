@@ -5,6 +5,7 @@ use super::log;
 use super::record::{Record, start_time};
 use super::registry::Sandbox;
 use super::trash::Trash;
+use crate::cgroup::Group;
 use crate::sys::process;
 use std::fs;
 use std::io;
@@ -34,7 +35,10 @@ fn revive(folder: &Folder, id: &str, boot_id: &str) -> Option<Sandbox> {
     }
     let pidfd = process::pidfd_open(record.pid).ok()?;
     // Asked after the pidfd is open, so the pid cannot change hands in between.
-    (start_time(record.pid).ok()? == record.start_time).then_some(Sandbox {
+    (start_time(record.pid).ok()? == record.start_time).then(|| Sandbox {
+        is_paused: record.group.as_ref().is_some_and(Group::is_frozen),
+        freezing: None,
+        disk: None,
         record,
         pidfd,
         starting: None,

@@ -89,6 +89,11 @@ impl Folder {
         self.path.join("hold.log")
     }
 
+    /// Where control groups of this folder's sandboxes ever were.
+    pub fn group_diary(&self) -> PathBuf {
+        self.path.join("cgroups")
+    }
+
     pub fn boxes(&self) -> PathBuf {
         self.path.join("boxes")
     }
@@ -103,10 +108,13 @@ impl Folder {
 
     /// A new sandbox's own folder: where it listens, and its writable layer, which belongs to
     /// the sandbox's root. The sandbox may pass through the folder but not look around.
-    pub fn make_box(&self, id: &str, owner: Option<u32>) -> io::Result<UnixListener> {
+    ///
+    /// With a disk of its own, the layer is on that.
+    pub fn make_box(&self, id: &str, owner: Option<u32>, disk: bool) -> io::Result<UnixListener> {
         let path = self.of_box(id);
         DirBuilder::new().mode(0o711).create(&path)?;
-        for (layer, mode) in [("upper", 0o755), ("work", 0o700)] {
+        let layers: &[_] = if disk { &[] } else { &[("upper", 0o755), ("work", 0o700)] };
+        for &(layer, mode) in layers {
             let layer = path.join(layer);
             DirBuilder::new().mode(mode).create(&layer)?;
             chown(&layer, owner, owner)?;

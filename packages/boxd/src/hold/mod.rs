@@ -5,6 +5,7 @@
 
 mod adopt;
 mod birth;
+mod census;
 mod client;
 mod daemon;
 mod destroy;
@@ -12,6 +13,9 @@ mod failpoint;
 mod folder;
 mod launch;
 mod log;
+mod means;
+mod metrics;
+mod pause;
 mod record;
 mod registry;
 mod requests;

@@ -1,5 +1,6 @@
 //! box.json: what a hold that comes later must know about a sandbox.
 
+use crate::cgroup::{Group, Places};
 use crate::wire::failure::Failure;
 use crate::wire::fields::{Dictionary, Fields};
 use serde_json::{Value, json};
@@ -22,6 +23,11 @@ pub struct Record {
     pub expires_at_ms: Option<u64>,
     pub labels: Dictionary,
     pub uid_base: Option<u32>,
+    pub group: Option<Group>,
+    /// Its writable layer is a disk of its own.
+    pub has_disk: bool,
+    /// Limits that were asked for and are not in force, each with its reason.
+    pub not_in_force: Dictionary,
 }
 
 impl Record {
@@ -51,6 +57,9 @@ impl Record {
             expires_at_ms: fields.number_if_any("expiresAtMs")?,
             labels: fields.dictionary("labels")?,
             uid_base: fields.small_if_any("uidBase")?,
+            group: group_at(fields.dictionary("groups")?),
+            has_disk: fields.flag("disk", false)?,
+            not_in_force: fields.dictionary("notInForce")?,
         })
     }
 
@@ -61,6 +70,10 @@ impl Record {
         if let Some(base) = self.uid_base {
             record["uidBase"] = json!(base);
         }
+        if let Some(group) = &self.group {
+            record["groups"] = json!(group.places);
+        }
+        record["disk"] = json!(self.has_disk);
         record
     }
 
@@ -72,12 +85,18 @@ impl Record {
             "pid": self.pid,
             "createdAtMs": self.created_at_ms,
             "labels": self.labels,
+            "notInForce": self.not_in_force,
         });
         if let Some(expiry) = self.expires_at_ms {
             summary["expiresAtMs"] = json!(expiry);
         }
         summary
     }
+}
+
+fn group_at(places: Dictionary) -> Option<Group> {
+    let places: Places = places.into_iter().map(|(name, path)| (name, path.into())).collect();
+    (!places.is_empty()).then(|| Group::at(places))
 }
 
 pub fn boot_id() -> io::Result<String> {

@@ -1,5 +1,6 @@
 //! The users of the sandbox, from its own /etc/passwd and /etc/group.
 
+use super::acting::ActingAs;
 use super::confine::Identity;
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::wire::failure::{Code, Failure};
@@ -41,7 +42,9 @@ pub fn find(asked: Option<&str>, identity: Identity) -> Result<User, Failure> {
             // A sandbox without groups is odd, not wrong.
             let group = read("/etc/group").unwrap_or_default();
             user.groups = groups_of(&group, &user.name, user.gid);
-            Ok(user)
+            // The sandbox writes these files, and can name ids that it does not have.
+            let tried = ActingAs::user(&user, identity).map(drop);
+            tried.map(|()| user).map_err(|_| no_such("not an id of this sandbox".to_string()))
         }
     }
 }

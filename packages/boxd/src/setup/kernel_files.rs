@@ -9,9 +9,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 /// Hidden: they tell about the host, its hardware or its other users.
-const MASKED: [&str; 13] = [
+const MASKED: [&str; 14] = [
     "acpi",
     "asound",
+    "cmdline",
     "interrupts",
     "kcore",
     "key-users",

@@ -18,12 +18,13 @@ pub enum Code {
     CommandNotFound,
     CommandNotExecutable,
     StorageFull,
+    Exhausted,
     Unavailable,
     Refused,
     Internal,
 }
 
-const SPELLINGS: [(Code, &str); 15] = [
+const SPELLINGS: [(Code, &str); 16] = [
     (Code::InvalidRequest, "invalid_request"),
     (Code::AlreadyExists, "already_exists"),
     (Code::NotFound, "not_found"),
@@ -36,6 +37,7 @@ const SPELLINGS: [(Code, &str); 15] = [
     (Code::CommandNotFound, "command_not_found"),
     (Code::CommandNotExecutable, "command_not_executable"),
     (Code::StorageFull, "storage_full"),
+    (Code::Exhausted, "exhausted"),
     (Code::Unavailable, "unavailable"),
     (Code::Refused, "refused"),
     (Code::Internal, "internal"),

@@ -3,13 +3,32 @@
 use super::failure::Failure;
 use super::fields::{Dictionary, Fields};
 use super::frame::Object;
+use super::limits::Limits;
 
 pub enum HoldRequest {
     Ping,
     Create(Box<Create>),
-    List,
-    Extend { id: String, ttl_ms: u64 },
-    Destroy { id: String, grace_ms: u64 },
+    /// One, or all.
+    List {
+        id: Option<String>,
+    },
+    Extend {
+        id: String,
+        ttl_ms: u64,
+    },
+    Pause {
+        id: String,
+    },
+    Resume {
+        id: String,
+    },
+    Metrics {
+        id: String,
+    },
+    Destroy {
+        id: String,
+        grace_ms: u64,
+    },
 }
 
 pub struct Create {
@@ -20,6 +39,7 @@ pub struct Create {
     pub env: Dictionary,
     pub ttl_ms: Option<u64>,
     pub labels: Dictionary,
+    pub limits: Limits,
 }
 
 pub struct Root {
@@ -40,10 +60,13 @@ impl HoldRequest {
         Ok(match fields.text("op")?.as_str() {
             "ping" => HoldRequest::Ping,
             "create" => HoldRequest::Create(Box::new(Create::parse(fields)?)),
-            "list" => HoldRequest::List,
+            "list" => HoldRequest::List { id: fields.text_if_any("id")? },
             "extend" => {
                 HoldRequest::Extend { id: fields.text("id")?, ttl_ms: fields.number("ttlMs")? }
             }
+            "pause" => HoldRequest::Pause { id: fields.text("id")? },
+            "resume" => HoldRequest::Resume { id: fields.text("id")? },
+            "metrics" => HoldRequest::Metrics { id: fields.text("id")? },
             "destroy" => HoldRequest::Destroy {
                 id: fields.text("id")?,
                 grace_ms: fields.number_if_any("graceMs")?.unwrap_or(0),
@@ -63,6 +86,10 @@ impl Create {
             env: fields.dictionary("env")?,
             ttl_ms: fields.number_if_any("ttlMs")?,
             labels: fields.dictionary("labels")?,
+            limits: match fields.object_if_any("limits")? {
+                Some(limits) => Limits::parse(limits)?,
+                None => Limits::default(),
+            },
         })
     }
 }

@@ -5,6 +5,7 @@ pub mod fields;
 pub mod frame;
 pub mod hold_request;
 pub mod inbound;
+pub mod limits;
 pub mod outbound;
 pub mod serve_request;
 

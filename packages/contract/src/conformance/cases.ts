@@ -2,6 +2,8 @@ import { execCases } from "./exec.ts";
 import { fileCases } from "./files.ts";
 import { isolationCases } from "./isolation.ts";
 import { lifecycleCases } from "./lifecycle.ts";
+import { metricsCases } from "./metrics.ts";
+import { pauseCases } from "./pause.ts";
 import type { Case } from "./subject.ts";
 
 export type { Case, Subject, SubjectSandbox } from "./subject.ts";
@@ -12,4 +14,6 @@ export const CASES: Readonly<Record<string, readonly Case[]>> = {
   exec: execCases,
   files: fileCases,
   isolation: isolationCases,
+  pause: pauseCases,
+  metrics: metricsCases,
 };

@@ -1,4 +1,5 @@
 import type { Files } from "../files.ts";
+import type { Metrics } from "../metrics.ts";
 import type { ExecInput, Process } from "../process.ts";
 
 /**
@@ -18,6 +19,9 @@ export interface SubjectSandbox {
   exec(input: ExecInput): Promise<Process>;
   attachProcess(id: string, from?: { stdout?: number; stderr?: number }): Promise<Process>;
   readonly files: Files;
+  pause(): Promise<unknown>;
+  resume(): Promise<unknown>;
+  metrics(): Promise<Metrics>;
 }
 
 /** One promise of the contract. Cases that share a sandbox must not depend on one another. */

@@ -1,4 +1,10 @@
-import { type CreateBody, isAtLeast, type Profile, SandboxerError } from "@sandboxer/contract";
+import {
+  type CreateBody,
+  isAtLeast,
+  type Profile,
+  type Resources,
+  SandboxerError,
+} from "@sandboxer/contract";
 import { canonicalJson } from "../events/chain.ts";
 
 /**
@@ -23,10 +29,18 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
       budgetMicroUsd,
       atMost("budgetMicroUsd", budgetMicroUsd, body.budgetMicroUsd),
     ),
+    resources: narrowResources(profile.resources, body.resources),
     env: merged("env", profile.env, body.env),
     labels: merged("labels", profile.labels, body.labels),
     routing: narrowRouting(profile.routing, body.routing),
   };
+}
+
+function narrowResources(profile: Resources = {}, asked: Resources = {}): Resources {
+  for (const [name, value] of Object.entries(asked)) {
+    atMost(`resources.${name}`, profile[name as keyof Resources], value);
+  }
+  return { ...profile, ...asked };
 }
 
 function narrowRouting(profile: Profile["routing"] = {}, asked: Profile["routing"] = {}) {

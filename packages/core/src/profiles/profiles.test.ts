@@ -91,6 +91,11 @@ it("creates by profile and records which, and holds a key to the profiles it was
     "policy_denied",
   );
   expect(wider.details.rule).toBe("profile.ttlMs");
+  await core.publishProfile(principal, mine({ resources: { memoryMiB: 64, pids: 20 } }));
+  const small = await core.create(principal, { profile: "mine", resources: { pids: 10 } });
+  expect(small.spec.resources).toMatchObject({ memoryMiB: 64, pids: 10, cpus: 2 });
+  const large = core.create(principal, { profile: "mine", resources: { memoryMiB: 65 } });
+  expect((await refusal(large, "policy_denied")).details.rule).toBe("profile.resources.memoryMiB");
   await refusal(core.create(principal, { profile: "nobody" }), "not_found");
   await refusal(core.create(principal, { profile: "../etc" }), "invalid_request");
 

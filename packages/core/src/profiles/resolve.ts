@@ -3,7 +3,7 @@ import { type Profile, type PublishedProfile, SandboxerError } from "@sandboxer/
 import { canonicalJson } from "../events/chain.ts";
 import { BUILT_IN } from "./built-in.ts";
 
-/** Base and override; later wins. Variables, labels and routing add up, everything else replaces. */
+/** Base and override; later wins. Variables, labels, resources and routing add up, everything else replaces. */
 function inherit(base: Profile, child: Profile): Profile {
   const { extends: _, ...own } = child;
   return {
@@ -11,6 +11,7 @@ function inherit(base: Profile, child: Profile): Profile {
     ...own,
     ...((base.env || own.env) && { env: { ...base.env, ...own.env } }),
     ...((base.labels || own.labels) && { labels: { ...base.labels, ...own.labels } }),
+    ...((base.resources || own.resources) && { resources: { ...base.resources, ...own.resources } }),
     ...((base.routing || own.routing) && { routing: { ...base.routing, ...own.routing } }),
   };
 }

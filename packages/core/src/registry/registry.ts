@@ -1,6 +1,7 @@
 import {
   type CallContext,
   type Extension,
+  facetProblems,
   type Manifest,
   manifestSchema,
   type Probe,
@@ -31,6 +32,8 @@ export function createRegistry(
   const byId = new Map<string, Extension>();
   for (const extension of extensions) {
     const { id } = parse(manifestSchema, extension.manifest);
+    const [problem] = facetProblems(extension);
+    if (problem) throw new SandboxerError("invalid_request", `the extension ${id} ${problem}`);
     if (byId.has(id)) throw new SandboxerError("invalid_request", `two extensions are named ${id}`);
     byId.set(id, extension);
   }

@@ -45,6 +45,8 @@ const specs: fc.Arbitrary<SandboxSpec> = fc
     image: { kind: "host" },
     persistence: "ephemeral",
     network: { egress: "deny" },
+    resources: {},
+    limits: "best-effort",
     env: {},
     labels: {},
     ...asked,

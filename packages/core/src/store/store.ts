@@ -9,6 +9,10 @@ import type { WebhookStore } from "./webhook-store.ts";
  * Everything durable, as atomic commands: each method commits wholly or not at all, and each change
  * of state compares before it sets, so of two racing verbs one wins and the other is told. There
  * is deliberately no `transaction(fn)`: a networked database could not offer it to this code.
+ *
+ * What has been answered outlives a power cut, but for `beginCreate`, `beginDestroy`,
+ * `ensureAttachment` and `appendEvents`: they outlive this process when they are answered, and a
+ * power cut a moment later. docs/decisions/0004 says why that is enough.
  */
 export interface Store extends KeyStore, IdempotencyStore, BudgetStore, ProfileStore, WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
@@ -20,6 +24,10 @@ export interface Store extends KeyStore, IdempotencyStore, BudgetStore, ProfileS
   settleCreate(settle: SettleCreate): Promise<Sandbox | undefined>;
   /** provisioning → failed; the hold is released. */
   failCreate(end: EndSandbox): Promise<Sandbox | undefined>;
+  /** running → paused, all of it still in memory. `undefined` when it does not run. */
+  pause(change: ChangeState): Promise<Sandbox | undefined>;
+  /** paused → running. `undefined` when it is not paused. */
+  resume(change: ChangeState): Promise<Sandbox | undefined>;
   /** running | paused → destroying, remembering what it will be once that is done. */
   beginDestroy(begin: BeginDestroy): Promise<Sandbox | undefined>;
   /** destroying → what `beginDestroy` said; the meter stops, captures and releases. */
@@ -91,6 +99,13 @@ export interface SettleCreate {
   readonly coveredUntilMs?: number;
   readonly microUsdPerHour: number;
   readonly data: NewEvent["data"];
+}
+
+export interface ChangeState {
+  readonly sandboxId: string;
+  readonly atMs: number;
+  /** Absent when the house itself acts. */
+  readonly principalId?: string | undefined;
 }
 
 export interface BeginDestroy {

@@ -1,4 +1,4 @@
-import { request } from "node:http";
+import { existsSync } from "node:fs";
 import { SandboxerError } from "@sandboxer/contract";
 
 /** The engine API's version of docker 20.10, the oldest still in use; newer daemons speak it too. */
@@ -18,16 +18,18 @@ export interface DockerApi {
 /** Docker's official API over its unix socket, as plain HTTP. */
 export function openDockerApi(socketPath: string): DockerApi {
   return {
-    call(method, path, body) {
+    async call(method, path, body) {
+      const missing = (cause?: Error) =>
+        new SandboxerError("extension_unavailable", `no docker daemon at ${socketPath}`, {
+          hint: "Start docker, or name its socket in DOCKER_HOST.",
+          cause,
+        });
+      if (!existsSync(socketPath)) throw missing();
+      // Loaded by need: it takes a short command longer than all else here.
+      const { request } = await import("node:http");
       const payload = body === undefined ? undefined : JSON.stringify(body);
       return new Promise((resolve, reject) => {
-        const unreachable = (cause: Error) =>
-          reject(
-            new SandboxerError("extension_unavailable", `no docker daemon at ${socketPath}`, {
-              hint: "Start docker, or name its socket in DOCKER_HOST.",
-              cause,
-            }),
-          );
+        const unreachable = (cause: Error) => reject(missing(cause));
         const asking = request({ socketPath, method, path: API + path }, (answer) => {
           const parts: Buffer[] = [];
           let length = 0;

@@ -1,4 +1,5 @@
 import type { CreateContext, SandboxSpec } from "@sandboxer/contract";
+import { hostLimits } from "./limits.ts";
 
 export const LABEL = {
   installation: "dev.sandboxer.installation",
@@ -21,8 +22,6 @@ const CAPABILITIES = [
   "SETPCAP",
   "SETUID",
 ];
-
-const PIDS_LIMIT = 1024;
 
 export const nameOf = (sandboxId: string): string => `sandboxer-${sandboxId}`;
 
@@ -56,9 +55,8 @@ export function describeContainer(
       CapDrop: ["ALL"],
       CapAdd: CAPABILITIES,
       SecurityOpt: ["no-new-privileges"],
-      PidsLimit: PIDS_LIMIT,
       IpcMode: "private",
-      Ulimits: [{ Name: "core", Soft: 0, Hard: 0 }],
+      ...hostLimits(spec),
       LogConfig: { Type: "none" },
     },
   };

@@ -8,8 +8,10 @@ import { findBoxd } from "../_kit/boxd/path.ts";
 import { type DockerApi, openDockerApi } from "./api.ts";
 import { describeContainer, nameOf } from "./container.ts";
 import { expectStatus } from "./failure.ts";
+import { notInForce } from "./limits.ts";
 import { listContainers } from "./list.ts";
 import { manifest } from "./manifest.ts";
+import { metricsThrough } from "./metrics.ts";
 import { probeDocker } from "./probe.ts";
 
 export interface DockerOptions {
@@ -34,8 +36,8 @@ export function createDockerExtension(options: DockerOptions): Extension {
     const socket = await dial(join(socketDirOf(ref), "box.sock"));
     return socket && new Connection(socket, () => explainClose(api, ref));
   };
-  const boxOf = (ref: string, connection: Connection): Promise<Box> =>
-    openBox(connection, { ref, hostId, bestEffort: [] });
+  const boxOf = (ref: string, connection: Connection, bestEffort: string[] = []): Promise<Box> =>
+    openBox(connection, { ref, hostId, bestEffort });
 
   const attach = async (ref: string): Promise<Box> => {
     if (!(await isRunning(api, ref))) throw new SandboxerError("not_found", `no container for ${ref}`);
@@ -60,6 +62,7 @@ export function createDockerExtension(options: DockerOptions): Extension {
     async create(spec, context) {
       const { image } = spec;
       if (image.kind !== "oci") throw new SandboxerError("unsupported", "docker takes oci images");
+      const bestEffort = notInForce(spec);
       const ref = context.sandboxId;
       const socketDir = socketDirOf(ref);
       await mkdir(socketDir, { recursive: true, mode: 0o700 });
@@ -71,7 +74,7 @@ export function createDockerExtension(options: DockerOptions): Extension {
       if (made.status === 404) throw missingImage(image.ref);
       expectStatus(made, "creating a container", 201);
       expectStatus(await api.call("POST", `/containers/${nameOf(ref)}/start`), "starting it", 204, 304);
-      return boxOf(ref, await waitForBoxd(ref));
+      return boxOf(ref, await waitForBoxd(ref), bestEffort);
     },
 
     attach,
@@ -95,6 +98,8 @@ export function createDockerExtension(options: DockerOptions): Extension {
         connection.close();
       }
     },
+
+    metrics: metricsThrough(api),
 
     async close() {},
   };

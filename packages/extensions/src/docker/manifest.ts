@@ -8,7 +8,8 @@ export const manifest: Manifest = {
   hosting: "self",
   isolation: { class: "container", technology: "runc" },
   images: ["oci"],
-  facets: [],
+  // No `pause`: a frozen container cannot end itself on time, and docker has no clock of its own.
+  facets: ["metrics"],
   persistence: ["ephemeral"],
   // Containers are started with `NetworkMode: none`, so there is nothing to leave by.
   egress: "enforced",

@@ -9,12 +9,12 @@ import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 
 export function creatingCommands(connection: Connection): Pick<Store, "beginCreate" | "settleCreate"> {
-  const { prepare, write } = connection;
+  const { prepare, commit, commitSoon } = connection;
   return {
     async beginCreate(begin) {
       const { sandbox, claim, keyId, holdMicroUsd, data } = begin;
       const { id: sandboxId, orgId, principalId, createdAtMs: atMs } = sandbox;
-      write(() => {
+      commitSoon(() => {
         refuseTakenName(connection, sandbox);
         const own = { budget_micro_usd: sandbox.budgetMicroUsd ?? null, cost_micro_usd: 0 };
         refuseBeyondOwnBudget(own, holdMicroUsd);
@@ -34,7 +34,7 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
     },
 
     async settleCreate(settle) {
-      return write(() => {
+      return commit(() => {
         const row = prepare(
           `UPDATE sandboxes SET state = 'running', extension_id = ?, host_id = ?, ref = ?,
              best_effort = ?, started_at_ms = ?, metered_until_ms = ?, expires_at_ms = ?,

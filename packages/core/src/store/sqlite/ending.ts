@@ -9,16 +9,16 @@ type EndingCommands = Pick<Store, "failCreate" | "beginDestroy" | "finishDestroy
 type End = "destroyed" | "expired" | "failed" | "lost";
 
 export function endingCommands(connection: Connection): EndingCommands {
-  const { prepare, write } = connection;
+  const { prepare, commit, commitSoon } = connection;
   return {
     async failCreate(end) {
-      return write(() => endSandbox(connection, ["provisioning"], end, () => "failed"));
+      return commit(() => endSandbox(connection, ["provisioning"], end, () => "failed"));
     },
 
     async beginDestroy({ sandboxId, ending, reason, atMs, principalId }) {
-      return write(() => {
+      return commitSoon(() => {
         const row = prepare(
-          `UPDATE sandboxes SET state = 'destroying', ending = ?, reason = ?
+          `UPDATE sandboxes SET state = 'destroying', pause_depth = NULL, ending = ?, reason = ?
            WHERE id = ? AND state IN ('running', 'paused') RETURNING *`,
         ).get(ending, reason, sandboxId) as unknown as SandboxRow | undefined;
         if (!row) return undefined;
@@ -35,11 +35,11 @@ export function endingCommands(connection: Connection): EndingCommands {
     },
 
     async finishDestroy(end) {
-      return write(() => endSandbox(connection, ["destroying"], end, ({ ending }) => ending ?? "destroyed"));
+      return commit(() => endSandbox(connection, ["destroying"], end, ({ ending }) => ending ?? "destroyed"));
     },
 
     async markGone(end) {
-      return write(() => endSandbox(connection, ["running", "paused"], end, () => end.to));
+      return commit(() => endSandbox(connection, ["running", "paused"], end, () => end.to));
     },
   };
 }
@@ -63,7 +63,7 @@ function endSandbox(
   const reason = end.reason ?? row.reason;
   const ended = connection
     .prepare(
-      `UPDATE sandboxes SET state = ?, reason = ?, ended_at_ms = ?, cost_micro_usd = ?
+      `UPDATE sandboxes SET state = ?, pause_depth = NULL, reason = ?, ended_at_ms = ?, cost_micro_usd = ?
        WHERE id = ? AND state = ? RETURNING *`,
     )
     .get(state, reason, atMs, costMicroUsd, sandboxId, row.state) as unknown as SandboxRow;

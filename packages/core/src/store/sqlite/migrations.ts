@@ -109,6 +109,8 @@ export function migrate(db: DatabaseSync): void {
       hint: "Run the newer version, or another data folder.",
     });
   }
+  // Writing even the same number would cost every start a sync.
+  if (version === MIGRATIONS.length) return;
   for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
   db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
 }

@@ -10,7 +10,7 @@ type SandboxCommands = Pick<
 >;
 
 export function sandboxCommands(connection: Connection): SandboxCommands {
-  const { prepare, write } = connection;
+  const { prepare, commitSoon } = connection;
   return {
     async getSandbox(orgId, idOrName, viewer) {
       const { lineage, team } = seenBy(viewer);
@@ -67,7 +67,7 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
       // Reads first: after the first time there is nothing to write.
       const known = find();
       if (known) return { ...attachment, ...known };
-      return write(() => {
+      return commitSoon(() => {
         prepare(
           `INSERT INTO attachments (id, org_id, sandbox_id, principal_id, created_at_ms)
            VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,

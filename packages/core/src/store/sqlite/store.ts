@@ -7,6 +7,7 @@ import { idempotencyCommands } from "./idempotency.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
 import { openConnection } from "./open.ts";
+import { pausingCommands } from "./pausing.ts";
 import { profileCommands } from "./profiles.ts";
 import { rootKeyCommands } from "./root-key.ts";
 import { sandboxCommands } from "./sandboxes.ts";
@@ -20,6 +21,7 @@ export function openSqliteStore(path: string): Store {
     ...rootKeyCommands(connection),
     ...idempotencyCommands(connection),
     ...creatingCommands(connection),
+    ...pausingCommands(connection),
     ...endingCommands(connection),
     ...sandboxCommands(connection),
     ...eventCommands(connection),
@@ -27,6 +29,6 @@ export function openSqliteStore(path: string): Store {
     ...webhookCommands(connection),
     ...budgetCommands(connection),
     ...ledgerCommands(connection),
-    close: async () => connection.close(),
+    close: () => connection.close(),
   };
 }
