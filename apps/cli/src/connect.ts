@@ -1,9 +1,9 @@
 import type { CreateBody } from "@sandboxer/contract";
-import type { Client, Sandbox } from "@sandboxer/sdk";
+import type { Client, Once, Sandbox } from "@sandboxer/sdk";
 
 /** What a command that only creates and uses sandboxes needs: a client has it, and so has core. */
 interface Sandboxes {
-  create(body: CreateBody): Promise<Handle>;
+  create(body: CreateBody, once?: Once): Promise<Handle>;
   get(idOrName: string): Promise<Handle>;
 }
 type Handle = Pick<Sandbox, "id" | "info" | "exec" | "destroy">;

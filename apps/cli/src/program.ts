@@ -16,6 +16,16 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandModule>>> = {
   resume: () => import("./commands/resume.ts"),
   stats: () => import("./commands/stats.ts"),
   rm: () => import("./commands/rm.ts"),
+  extend: () => import("./commands/extend.ts"),
+  budget: () => import("./commands/budget.ts"),
+  profiles: () => import("./commands/profiles.ts"),
+  route: () => import("./commands/route.ts"),
+  receipt: () => import("./commands/receipt.ts"),
+  events: () => import("./commands/events.ts"),
+  audit: () => import("./commands/audit.ts"),
+  webhooks: () => import("./commands/webhooks.ts"),
+  backup: () => import("./commands/backup.ts"),
+  keys: () => import("./commands/keys.ts"),
   doctor: () => import("./commands/doctor.ts"),
 };
 

@@ -1,10 +1,11 @@
 import { join } from "node:path";
-import { type Core, createCore, openSqliteStore } from "@sandboxer/core";
+import { type Core, createCore, enrolRootKey, openSqliteStore } from "@sandboxer/core";
 import { createDockerExtension } from "@sandboxer/extensions/docker";
 import { createLocalExtension } from "@sandboxer/extensions/local";
 import { makeHome } from "./home.ts";
 import type { Log } from "./log.ts";
-import { enrolRootKey, openRootKey } from "./root-key.ts";
+import { pricesByEnvironment } from "./prices.ts";
+import { openRootKey } from "./root-key.ts";
 
 export interface Installation {
   readonly core: Core;
@@ -21,12 +22,14 @@ export async function openInstallation(home: string, log: Log, pool = 0): Promis
   const store = openSqliteStore(join(home, "state.db"));
   try {
     await enrolRootKey(store, apiKey);
+    const extensions = [
+      createLocalExtension({ dir: join(home, "engine"), pool }),
+      createDockerExtension({ dir: join(home, "docker") }),
+    ];
     const core = await createCore({
       store,
-      extensions: [
-        createLocalExtension({ dir: join(home, "engine"), pool }),
-        createDockerExtension({ dir: join(home, "docker") }),
-      ],
+      extensions,
+      prices: pricesByEnvironment(extensions.map(({ manifest }) => manifest.id)),
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });
     const close = async () => {

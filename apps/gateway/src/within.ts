@@ -1,4 +1,5 @@
 import type { CreateBody, ExecInput, Process, Sandbox } from "@sandboxer/contract";
+import type { Once } from "@sandboxer/core";
 import { openInstallation } from "./installation.ts";
 import { silent } from "./log.ts";
 
@@ -13,7 +14,7 @@ export interface Handle {
 /** An installation opened for one command of this process: the whole waist, without HTTP before it. */
 export interface Within {
   readonly sandboxes: {
-    create(body: CreateBody): Promise<Handle>;
+    create(body: CreateBody, once?: Once): Promise<Handle>;
     get(idOrName: string): Promise<Handle>;
   };
   close(): Promise<void>;
@@ -32,7 +33,7 @@ export async function openWithin(home: string): Promise<Within> {
   });
   return {
     sandboxes: {
-      create: async (body) => handleOf(await core.create(principal, body)),
+      create: async (body, once) => handleOf(await core.create(principal, body, once)),
       get: async (idOrName) => handleOf(await core.get(principal, idOrName)),
     },
     async close() {

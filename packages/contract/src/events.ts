@@ -14,6 +14,17 @@ export const EVENT_TYPES = [
   "sandbox.lost",
   "sandbox.orphaned",
   "process.started",
+  "sandbox.extended",
+  "budget.changed",
+  "budget.exhausted",
+  "profile.published",
+  "profile.deprecated",
+  "webhook.created",
+  "webhook.deleted",
+  "webhook.disabled",
+  "key.created",
+  "key.revoked",
+  "key.replaced",
 ] as const;
 export const eventTypeSchema = z.enum(EVENT_TYPES);
 export type EventType = z.infer<typeof eventTypeSchema>;

@@ -1,4 +1,11 @@
 export {
+  type Budget,
+  budgetSchema,
+  type ExtendBody,
+  extendBodySchema,
+  setBudgetBodySchema,
+} from "./budget.ts";
+export {
   ERROR_CODES,
   ERRORS,
   type ErrorCode,
@@ -47,6 +54,21 @@ export {
   stronger,
 } from "./isolation.ts";
 export {
+  type CreatedKey,
+  type CreateKeyBody,
+  createdKeySchema,
+  createKeyBodySchema,
+  type Key,
+  keyListSchema,
+  keySchema,
+  ROLES,
+  type Role,
+  revokedKeysSchema,
+  roleSchema,
+  type Whoami,
+  whoamiSchema,
+} from "./key.ts";
+export {
   assertMove,
   canMove,
   isOver,
@@ -66,6 +88,9 @@ export {
   type Principal,
   type Rights,
   rightsSchema,
+  VISIBILITIES,
+  type Visibility,
+  visibilitySchema,
 } from "./principal.ts";
 export {
   collect,
@@ -82,7 +107,19 @@ export {
   signalSchema,
   type TerminalSize,
 } from "./process.ts";
+export {
+  type Profile,
+  type PublishedProfile,
+  profileJsonSchema,
+  profileListSchema,
+  profileRefSchema,
+  profileSchema,
+  publishedProfileSchema,
+  RESERVED_FIELDS,
+} from "./profile.ts";
+export { type Receipt, receiptSchema } from "./receipt.ts";
 export { DEFAULT_RESOURCES, type Resources, resourcesSchema } from "./resources.ts";
+export { ROUTING_POLICIES, type Routing, routingSchema } from "./routing.ts";
 export { type Attachment, type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
   type Image,
@@ -93,8 +130,20 @@ export {
   sandboxSpecSchema,
 } from "./spec.ts";
 export {
+  type Audit,
+  auditSchema,
+  type CreateWebhookBody,
+  createdWebhookSchema,
+  createWebhookBodySchema,
+  eventPageSchema,
+  type Webhook,
+  webhookListSchema,
+  webhookSchema,
+} from "./webhook.ts";
+export {
   type CreateBody,
   createBodySchema,
+  createRequestSchema,
   type ExecLine,
   errorAnswerSchema,
   execBodySchema,

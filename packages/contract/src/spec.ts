@@ -26,7 +26,7 @@ export const envSchema = z.record(
   z.string().regex(/^[^\0]*$/, "a variable's value has no NUL"),
 );
 
-const labelsSchema = z
+export const labelsSchema = z
   .record(z.string().min(1).max(63), z.string().max(255))
   .refine((labels) => Object.keys(labels).length <= 64, "at most 64 labels");
 

@@ -6,6 +6,7 @@ import {
   type Process,
 } from "@sandboxer/contract";
 import type { House } from "./house.ts";
+import { leasedProcess } from "./leased.ts";
 import { parse } from "./parse.ts";
 import { authorize } from "./policy/authorize.ts";
 import { reach } from "./reach.ts";
@@ -39,5 +40,6 @@ export async function exec(
     principalId: principal.id,
     data: { program: request.argv[0]?.slice(0, LONGEST_PROGRAM_NAME), attachmentId: attachment.id },
   });
-  return box.exec(request, attachment.id);
+  const process = await box.exec(request, attachment.id);
+  return leasedProcess(house.leases, principal, box, process, "starter");
 }

@@ -13,14 +13,19 @@ import type { House } from "./house.ts";
 import { recordGone } from "./lifecycle/gone.ts";
 import { authorizeUse } from "./policy/authorize.ts";
 import { ask, callContext } from "./registry/registry.ts";
+import type { Viewer } from "./store/store.ts";
 
 const PATIENCE_MS = 30_000;
 
 /** Somebody else's sandbox is answered exactly as one that never was. */
 export async function findSandbox(house: House, principal: Principal, idOrName: string): Promise<Sandbox> {
-  const sandbox = await house.store.getSandbox(principal.orgId, idOrName);
+  const sandbox = await house.store.getSandbox(principal.orgId, idOrName, viewerOf(principal));
   if (sandbox) return sandbox;
   throw new SandboxerError("not_found", `no sandbox ${idOrName}`);
+}
+
+export function viewerOf({ id: principalId, team }: Principal): Viewer {
+  return { principalId, team };
 }
 
 /** The way to a running sandbox, for what happens inside it. */

@@ -12,6 +12,7 @@ const info = (id: string) => ({
   orgId: "org",
   principalId: "prn",
   consumer: { kind: "person" },
+  visibility: "private",
   state: "running",
   spec: {
     schema: 1,

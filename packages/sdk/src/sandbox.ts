@@ -6,6 +6,8 @@ import {
   type Metrics,
   metricsSchema,
   type Process,
+  type Receipt,
+  receiptSchema,
   type Sandbox as SandboxInfo,
   sandboxSchema,
 } from "@sandboxer/contract";
@@ -31,6 +33,10 @@ export interface Sandbox {
   run(argv: string[], options?: RunOptions): Promise<ExecResult>;
   attachProcess(id: string, from?: { stdout?: number; stderr?: number }): Promise<Process>;
   refresh(): Promise<SandboxInfo>;
+  /** Moves the end to `ttlMs` from now. */
+  extend(ttlMs: number): Promise<SandboxInfo>;
+  /** Where it ran and why, how long, what it cost, and for whom. */
+  receipt(): Promise<Receipt>;
   /** Stops every process where it is; its time runs on. */
   pause(): Promise<SandboxInfo>;
   resume(): Promise<SandboxInfo>;
@@ -67,6 +73,11 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
       info = await transport.ask(sandboxSchema, "GET", path);
       return info;
     },
+    async extend(ttlMs) {
+      info = await transport.ask(sandboxSchema, "POST", `${path}/extend`, { json: { ttlMs } });
+      return info;
+    },
+    receipt: () => transport.ask(receiptSchema, "GET", `${path}/receipt`),
     async pause() {
       info = await transport.ask(sandboxSchema, "POST", `${path}/pause`);
       return info;

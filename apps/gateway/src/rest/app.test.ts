@@ -42,7 +42,13 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
   });
 
 describe("every route", () => {
-  const filled = (path: string) => path.replace("{id}", ID).replace("{process}", "p1");
+  const filled = (path: string) =>
+    path
+      .replace("{id}", ID)
+      .replace("{process}", "p1")
+      .replace("{key}", `key_${ID}`)
+      .replace("{ref}", "nosuch@9")
+      .replace("{webhook}", `whk_${ID}`);
   const guarded = ROUTES.filter(({ operation }) => operation !== "public");
 
   it.each(guarded.map((route) => [route.method, route.path]))("%s %s wants a key", async (method, path) => {

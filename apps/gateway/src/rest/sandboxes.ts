@@ -1,8 +1,10 @@
 import {
-  createBodySchema,
+  createRequestSchema,
+  extendBodySchema,
   listAnswerSchema,
   listQuerySchema,
   metricsSchema,
+  receiptSchema,
   sandboxSchema,
 } from "@sandboxer/contract";
 import { sandboxParams } from "./parameters.ts";
@@ -15,10 +17,10 @@ export const sandboxRoutes = [
       path: "/v1/sandboxes",
       operation: "sandbox.create",
       summary: "Create a sandbox",
-      body: createBodySchema,
+      body: createRequestSchema,
       answer: { type: "json", status: 201, schema: sandboxSchema },
     },
-    ({ core, principal, body }) => core.create(principal, body),
+    ({ core, principal, body, once }) => core.create(principal, body, once),
   ),
   route(
     {
@@ -51,6 +53,17 @@ export const sandboxRoutes = [
   ),
   route(
     {
+      method: "GET",
+      path: "/v1/sandboxes/{id}/receipt",
+      operation: "sandbox.read",
+      summary: "Where it ran and why, how long, what it cost, and for whom",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: receiptSchema },
+    },
+    ({ core, principal, params }) => core.receipt(principal, params.id),
+  ),
+  route(
+    {
       method: "POST",
       path: "/v1/sandboxes/{id}/pause",
       operation: "sandbox.pause",
@@ -59,6 +72,18 @@ export const sandboxRoutes = [
       answer: { type: "json", status: 200, schema: sandboxSchema },
     },
     ({ core, principal, params }) => core.pause(principal, params.id),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/extend",
+      operation: "sandbox.extend",
+      summary: "Move a sandbox's end to so long from now, and reserve what that costs",
+      params: sandboxParams,
+      body: extendBodySchema,
+      answer: { type: "json", status: 200, schema: sandboxSchema },
+    },
+    ({ core, principal, params, body }) => core.extend(principal, params.id, body),
   ),
   route(
     {

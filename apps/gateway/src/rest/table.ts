@@ -1,8 +1,21 @@
+import { budgetRoutes } from "./budget.ts";
+import { eventRoutes } from "./events.ts";
 import { fileRoutes } from "./files.ts";
+import { keyRoutes } from "./keys.ts";
 import { processRoutes } from "./processes.ts";
+import { profileRoutes } from "./profiles.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
 import { systemRoutes } from "./system.ts";
 
 /** Every way in over HTTP. What is not here does not exist. */
-export const ROUTES: readonly Route[] = [...systemRoutes, ...sandboxRoutes, ...processRoutes, ...fileRoutes];
+export const ROUTES: readonly Route[] = [
+  ...systemRoutes,
+  ...keyRoutes,
+  ...budgetRoutes,
+  ...profileRoutes,
+  ...eventRoutes,
+  ...sandboxRoutes,
+  ...processRoutes,
+  ...fileRoutes,
+];

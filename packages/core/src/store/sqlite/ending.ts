@@ -1,8 +1,7 @@
 import { assertMove, type Sandbox } from "@sandboxer/contract";
-import { meter } from "../../ledger/meter.ts";
 import type { EndSandbox, Store } from "../store.ts";
 import { appendEvent } from "./events.ts";
-import { heldMicroUsd, postCharge } from "./ledger.ts";
+import { settleCharge } from "./metering.ts";
 import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 
@@ -60,28 +59,21 @@ function endSandbox(
   const state = becomes(row);
   assertMove(row.state, state);
 
-  const charge = meter({
-    microUsdPerHour: row.micro_usd_per_hour,
-    startedAtMs: row.started_at_ms ?? undefined,
-    expiresAtMs: row.expires_at_ms ?? undefined,
-    endedAtMs: atMs,
-    heldMicroUsd: heldMicroUsd(connection, sandboxId),
-  });
-  postCharge(connection, charge, { orgId: row.org_id, sandboxId, atMs });
+  const { cost_micro_usd: costMicroUsd } = settleCharge(connection, row, atMs);
   const reason = end.reason ?? row.reason;
   const ended = connection
     .prepare(
       `UPDATE sandboxes SET state = ?, pause_depth = NULL, reason = ?, ended_at_ms = ?, cost_micro_usd = ?
        WHERE id = ? AND state = ? RETURNING *`,
     )
-    .get(state, reason, atMs, charge.captureMicroUsd, sandboxId, row.state) as unknown as SandboxRow;
+    .get(state, reason, atMs, costMicroUsd, sandboxId, row.state) as unknown as SandboxRow;
   appendEvent(connection, {
     type: `sandbox.${state}`,
     orgId: row.org_id,
     atMs,
     sandboxId,
     principalId: end.principalId,
-    data: { ...end.data, reason, costMicroUsd: charge.captureMicroUsd },
+    data: { ...end.data, reason, costMicroUsd },
   });
   return toSandbox(ended);
 }
