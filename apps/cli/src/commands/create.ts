@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { durationMs, label, variable } from "../arguments.ts";
+import { durationMs, label, mebibytes, processors, variable } from "../arguments.ts";
 
 interface Options {
   readonly name?: string;
@@ -8,6 +8,10 @@ interface Options {
   readonly label?: Record<string, string>;
   readonly image?: string;
   readonly rootfs?: string;
+  readonly cpus?: number;
+  readonly memory?: number;
+  readonly disk?: number;
+  readonly requireLimits?: true;
   readonly json?: true;
 }
 
@@ -21,6 +25,10 @@ export function register(program: Command): void {
     .option("-l, --label <key=value>", "a label", label)
     .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
+    .option("--cpus <count>", "processors it may use (default: 2)", processors)
+    .option("--memory <size>", "memory it may use, as in 512M (default: 2G)", mebibytes)
+    .option("--disk <size>", "what it may write (default: 10G)", mebibytes)
+    .option("--require-limits", "refuse where one of its limits cannot be held")
     .option("--json", "print everything about it")
     .addHelpText("after", "\nExample:\n  $ sandboxer create --name build --ttl 30m --env CI=1")
     .action(create);
@@ -33,6 +41,10 @@ async function create({
   label: labels = {},
   image,
   rootfs,
+  cpus,
+  memory,
+  disk,
+  requireLimits,
   json,
 }: Options): Promise<void> {
   const { withSandboxes } = await import("../connect.ts");
@@ -42,6 +54,12 @@ async function create({
       ...(name !== undefined && { name }),
       ...(ttl && { ttlMs: ttl }),
       image: imageOf({ image, rootfs }),
+      resources: {
+        ...(cpus && { cpus }),
+        ...(memory && { memoryMiB: memory }),
+        ...(disk && { diskMiB: disk }),
+      },
+      limits: requireLimits ? "required" : "best-effort",
       env,
       labels,
     }),
