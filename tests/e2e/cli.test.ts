@@ -64,6 +64,21 @@ describe("run", () => {
 });
 
 describe("a sandbox that stays", () => {
+  it("is paused, says what it uses, and goes on", async ({ skip }) => {
+    if (process.getuid?.() !== 0) skip("an ordinary user has no control group to pause with");
+    const limits = ["--cpus", "0.5", "--memory", "64M", "--disk", "32M", "--require-limits"];
+    const id = (await cli.run(["create", ...limits])).stdout.trim();
+    expect((await cli.run(["pause", id])).stdout).toBe(`${id}\n`);
+    expect((await cli.run(["exec", id, "--", "true"])).code).toBe(75);
+    const stats = JSON.parse((await cli.run(["stats", id, "--json"])).stdout);
+    expect(stats.memoryLimitBytes).toBe(64 * 2 ** 20);
+    expect((await cli.run(["stats", id])).stdout).toMatch(/^CPU TIME .*\n\d+\.\d\ds .* 64\.0 MiB /);
+    expect((await cli.run(["resume", id])).stdout).toBe(`${id}\n`);
+    expect((await cli.run(["exec", id, "--", "echo", "on"])).stdout).toBe("on\n");
+    expect((await cli.run(["rm", id])).code).toBe(0);
+    expect((await cli.run(["create", "--memory", "1M"])).code).toBe(2);
+  });
+
   it("goes from create to rm, each command a process of its own", async () => {
     const created = await cli.run([
       "create",

@@ -45,6 +45,19 @@ export function label(text: string, before: Readonly<Record<string, string>> = {
   return { ...before, [text.slice(0, cut)]: text.slice(cut + 1) };
 }
 
+/** `512`, `512M`, `2G`; a number alone is MiB. */
+export function mebibytes(text: string): number {
+  const wrong = () => new InvalidArgumentError("Give a size such as 512M or 2G.");
+  const [, amount, unit] = /^(\d+)([MG]?)$/.exec(text) ?? [];
+  return positive(Number(amount) * (unit === "G" ? 1_024 : 1), wrong);
+}
+
+export function processors(text: string): number {
+  const count = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (!(count > 0)) throw new InvalidArgumentError("Give a number of processors such as 0.5 or 2.");
+  return count;
+}
+
 export function portNumber(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (!(port <= 65_535)) throw new InvalidArgumentError("A port is a number from 0 to 65535.");

@@ -1,6 +1,6 @@
 import type { CreateBody, Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, label, list, microUsd, variable } from "../arguments.ts";
+import { durationMs, label, list, mebibytes, microUsd, processors, variable } from "../arguments.ts";
 
 interface Options {
   readonly name?: string;
@@ -16,6 +16,10 @@ interface Options {
   readonly maxPrice?: number;
   readonly budget?: number;
   readonly idempotencyKey?: string;
+  readonly cpus?: number;
+  readonly memory?: number;
+  readonly disk?: number;
+  readonly requireLimits?: true;
   readonly json?: true;
 }
 
@@ -36,52 +40,52 @@ export function register(program: Command): void {
     .option("--max-price <usd>", "the most an hour of it may cost", microUsd)
     .option("--budget <usd>", "the most it may cost in all, as in 0.50", microUsd)
     .option("--idempotency-key <key>", "asked again with the same, there is still one sandbox")
+    .option("--cpus <count>", "processors it may use (default: 2)", processors)
+    .option("--memory <size>", "memory it may use, as in 512M (default: 2G)", mebibytes)
+    .option("--disk <size>", "what it may write (default: 10G)", mebibytes)
+    .option("--require-limits", "refuse where one of its limits cannot be held")
     .option("--json", "print everything about it")
     .addHelpText("after", "\nExample:\n  $ sandboxer create --name build --ttl 30m --env CI=1")
     .action(create);
 }
 
 async function create(options: Options): Promise<void> {
-  const {
-    name,
-    profile,
-    ttl,
-    env = {},
-    label: labels = {},
-    image,
-    rootfs,
-    visibility,
-    extensions,
-    policy,
-    maxPrice,
-    budget,
-    idempotencyKey,
-    json,
-  } = options;
+  const { idempotencyKey, json } = options;
   const { withSandboxes } = await import("../connect.ts");
-  const { imageOf } = await import("../image.ts");
+  const body = await bodyOf(options);
   const sandbox = await withSandboxes((sandboxes) =>
-    sandboxes.create(
-      {
-        ...(name !== undefined && { name }),
-        ...(profile !== undefined && { profile }),
-        ...(ttl && { ttlMs: ttl }),
-        ...(visibility && { visibility }),
-        ...(budget !== undefined && { budgetMicroUsd: budget }),
-        ...((image !== undefined || rootfs !== undefined) && { image: imageOf({ image, rootfs }) }),
-        ...(extensions && { extensions }),
-        ...((policy || maxPrice !== undefined) && {
-          routing: {
-            ...(policy && { policy }),
-            ...(maxPrice !== undefined && { maximumMicroUsdPerHour: maxPrice }),
-          },
-        }),
-        env,
-        labels,
-      },
-      idempotencyKey === undefined ? {} : { idempotencyKey },
-    ),
+    sandboxes.create(body, idempotencyKey === undefined ? {} : { idempotencyKey }),
   );
   process.stdout.write(`${json ? JSON.stringify(sandbox.info) : sandbox.id}\n`);
   process.exit(0);
+}
+
+/** Only what was said: what was left out is the profile's to fill in. */
+async function bodyOf(options: Options): Promise<CreateBody> {
+  const { name, profile, ttl, image, rootfs, visibility, extensions, policy, maxPrice, budget } = options;
+  const { cpus, memory, disk, requireLimits, env = {}, label: labels = {} } = options;
+  const { imageOf } = await import("../image.ts");
+  const resources = {
+    ...(cpus && { cpus }),
+    ...(memory && { memoryMiB: memory }),
+    ...(disk && { diskMiB: disk }),
+  };
+  const routing = {
+    ...(policy && { policy }),
+    ...(maxPrice !== undefined && { maximumMicroUsdPerHour: maxPrice }),
+  };
+  return {
+    ...(name !== undefined && { name }),
+    ...(profile !== undefined && { profile }),
+    ...(ttl && { ttlMs: ttl }),
+    ...(visibility && { visibility }),
+    ...(budget !== undefined && { budgetMicroUsd: budget }),
+    ...((image !== undefined || rootfs !== undefined) && { image: imageOf({ image, rootfs }) }),
+    ...(extensions && { extensions }),
+    ...(Object.keys(resources).length > 0 && { resources }),
+    ...(Object.keys(routing).length > 0 && { routing }),
+    ...(requireLimits && { limits: "required" as const }),
+    env,
+    labels,
+  };
 }
