@@ -103,7 +103,7 @@ pub fn equip(
     let disk = match plan.limits.disk_bytes.filter(|_| record.has_disk) {
         Some(bytes) => {
             let (inodes, owner) = (plan.limits.disk_inodes, plan.ids.base());
-            let disk = means.disks.make(plan.box_directory, bytes, inodes, owner);
+            let disk = means.disks.take(plan.box_directory, bytes, inodes, owner);
             Some(disk.map_err(step("disk"))?)
         }
         None => None,
