@@ -1,4 +1,4 @@
-/** What is run in a guest side by side, and speaks in lines of JSON or of text. */
+/** A program that is run in a guest. */
 export interface GuestSuite {
   readonly name: string;
   /** One command of the guest's shell, started in /work. */
@@ -25,10 +25,9 @@ export const AS = {
 
 export type Posture = keyof typeof AS;
 
-/** A script for `inGuest` that starts all at once and marks every line with the suite it is from. */
+/** A script for `inGuest` that runs them in turn and marks every line with the suite it is from. */
 export function suitesScript(suites: readonly GuestSuite[]): string {
-  const start = suites.map(({ name, command }) => `suite ${name} ${command} &`);
-  return [PREPARE, ...start, "wait"].join("\n");
+  return [PREPARE, ...suites.map(({ name, command }) => `suite ${name} ${command}`)].join("\n");
 }
 
 export function readSuites(report: string): ReadonlyMap<string, SuiteReport> {

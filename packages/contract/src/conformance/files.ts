@@ -1,4 +1,4 @@
-import { bytes, equal, ok, readAll, refuses, sameBytes, shell, text } from "./assert.ts";
+import { bytes, equal, ok, patterned, readAll, refuses, sameBytes, shell, text } from "./assert.ts";
 import type { Case, SubjectSandbox } from "./subject.ts";
 
 const content = async (sandbox: SubjectSandbox, path: string): Promise<string> =>
@@ -8,7 +8,7 @@ export const fileCases: Case[] = [
   {
     name: "writes what it then reads, byte for byte",
     async run({ sandbox }) {
-      const whole = Uint8Array.from({ length: 5 << 20 }, (_, index) => (index * 31) & 255);
+      const whole = patterned(5 << 20);
       const half = whole.length / 2;
       const parts = [whole.subarray(0, half), whole.subarray(half)];
       equal(await sandbox.files.write("round-trip", parts), whole.length, "bytes written");

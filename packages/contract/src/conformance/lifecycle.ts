@@ -49,7 +49,7 @@ export const lifecycleCases: Case[] = [
   {
     name: "ends a sandbox when its time is up",
     async run({ subject }) {
-      const sandbox = await subject.create({ ttlMs: 1_000 });
+      const sandbox = await subject.create({ ttlMs: 2_000 });
       await until("gone from the list", async () => !(await subject.list()).includes(sandbox.id));
       await refuses("sandbox_gone", () => sandbox.exec({ argv: ["true"] }));
     },
