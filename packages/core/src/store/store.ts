@@ -12,7 +12,7 @@ import type { WebhookStore } from "./webhook-store.ts";
  *
  * What has been answered outlives a power cut, but for `beginCreate`, `beginDestroy`,
  * `ensureAttachment` and `appendEvents`: they outlive this process when they are answered, and a
- * power cut a moment later. docs/decisions/0004 says why that is enough.
+ * power cut a moment later. docs/decisions/0005 says why that is enough.
  */
 export interface Store extends KeyStore, IdempotencyStore, BudgetStore, ProfileStore, WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
