@@ -55,7 +55,10 @@ fn programs_have_namespaces_of_their_own_and_no_right_at_all() {
         let uids = host::status(pid, "Uid");
         assert!(uids.split_whitespace().all(|uid| uid != "0"), "{uids}");
         match world.mode {
-            Mode::Root => assert!(uids.starts_with("268436456\t"), "{uids}"),
+            Mode::Root => {
+                let uid: u32 = uids.split_whitespace().next().unwrap().parse().unwrap();
+                assert!(uid >= 0x1000_0000 && uid % 65_536 == 1000, "{uids}");
+            }
             Mode::Ordinary(uid) => assert!(uids.starts_with(&format!("{uid}\t")), "{uids}"),
         }
         let own_uid = host::effective_uid();

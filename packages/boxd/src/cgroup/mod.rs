@@ -13,6 +13,7 @@ mod v2;
 
 pub use group::{Entry, Group};
 pub use leftovers::Leftovers;
+pub use name::number_of;
 pub use usage::Usage;
 
 use crate::wire::limits::Limits;

@@ -1,4 +1,4 @@
-//! The name that tells the groups of one folder from all others.
+//! What tells one folder from all others, wherever names or numbers of the machine are shared.
 
 use std::fs;
 use std::io;
@@ -7,14 +7,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// From the folder's path and its place on disk: two containers may well use the same path.
-pub fn of_folder(folder: &Path) -> io::Result<String> {
+pub fn number_of(folder: &Path) -> io::Result<u64> {
     let found = fs::metadata(folder)?;
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     let identity = [found.dev().to_be_bytes(), found.ino().to_be_bytes()].concat();
     for byte in identity.iter().chain(folder.as_os_str().as_bytes()) {
         hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     }
-    Ok(format!("sandboxer-{hash:016x}"))
+    Ok(hash)
+}
+
+pub fn of_folder(folder: &Path) -> io::Result<String> {
+    Ok(format!("sandboxer-{:016x}", number_of(folder)?))
 }
 
 #[cfg(test)]

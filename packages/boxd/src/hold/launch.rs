@@ -121,7 +121,7 @@ impl Hold {
             return Err(Failure::new(Code::AlreadyExists, message));
         }
         let bases = self.registry.uid_bases();
-        let ids = IdMap::choose(|base| bases.contains(&base))
+        let ids = IdMap::choose(self.seed, |base| bases.contains(&base))
             .map_err(|error| Failure::unavailable("user ids", &error))?;
         let made = match self.folder.make_box(&create.id, ids.base(), has_disk) {
             // Not in the registry, so it is nobody's.

@@ -8,7 +8,7 @@ use super::source::Source;
 use super::trash::Trash;
 use super::{StartError, adopt, log, record};
 use crate::arguments::HoldOptions;
-use crate::cgroup::Leftovers;
+use crate::cgroup::{self, Leftovers};
 use crate::sys::epoll::{self, Epoll, Event};
 use crate::sys::process::{self, FileLimit};
 use crate::sys::signal::{self, Signals};
@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 pub struct Hold {
     pub folder: Folder,
     pub boot_id: String,
+    /// Where the search for ids begins, so that two holds do not choose the same.
+    pub seed: u64,
     pub epoll: Epoll,
     pub clients: BTreeMap<u32, Client>,
     pub registry: Registry,
@@ -49,6 +51,7 @@ impl Hold {
         signal::reset_for_server();
         let failed = |error| StartError::failed("cannot start", error);
         let boot_id = record::boot_id().map_err(failed)?;
+        let seed = cgroup::number_of(&folder.path).map_err(failed)?;
         let mut trash = Trash::default();
         let living = adopt::survivors(&folder, &boot_id, &mut trash).map_err(failed)?;
         let means = Means::find(&folder);
@@ -63,6 +66,7 @@ impl Hold {
         let mut hold = Hold {
             folder,
             boot_id,
+            seed,
             epoll,
             clients: BTreeMap::new(),
             registry: Registry::default(),

@@ -21,13 +21,15 @@ pub enum IdMap {
 }
 
 impl IdMap {
-    /// The map for a new sandbox, given the bases of those that live.
-    pub fn choose(in_use: impl Fn(u32) -> bool) -> io::Result<IdMap> {
+    /// The map for a new sandbox, given the bases of those that live. Each hold begins its search
+    /// at `seed`, since it does not know of others: two sandboxes with one range would share what
+    /// the kernel counts for each user.
+    pub fn choose(seed: u64, in_use: impl Fn(u32) -> bool) -> io::Result<IdMap> {
         let uid = credentials::effective_uid();
         if uid != 0 {
             return Ok(IdMap::Single { uid, gid: credentials::effective_gid() });
         }
-        lowest_free_base(in_use)
+        next_free_base(seed, in_use)
             .map(|base| IdMap::Range { base })
             .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOSPC))
     }
@@ -100,8 +102,10 @@ impl IdMap {
     }
 }
 
-fn lowest_free_base(in_use: impl Fn(u32) -> bool) -> Option<u32> {
-    (FIRST_BASE..=LAST_BASE).step_by(RANGE as usize).find(|&base| !in_use(base))
+fn next_free_base(seed: u64, in_use: impl Fn(u32) -> bool) -> Option<u32> {
+    let count = (LAST_BASE - FIRST_BASE) / RANGE + 1;
+    let start = (seed % u64::from(count)) as u32;
+    (0..count).map(|step| FIRST_BASE + (start + step) % count * RANGE).find(|&base| !in_use(base))
 }
 
 #[cfg(test)]
@@ -109,22 +113,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lowest_free_range_is_taken() {
+    fn the_next_free_range_is_taken_from_the_seed_on() {
         let taken = [FIRST_BASE, FIRST_BASE + RANGE, FIRST_BASE + 3 * RANGE];
-        assert_eq!(lowest_free_base(|_| false), Some(FIRST_BASE));
-        assert_eq!(lowest_free_base(|base| taken.contains(&base)), Some(FIRST_BASE + 2 * RANGE));
-        assert_eq!(lowest_free_base(|_| true), None);
+        let free = |seed| next_free_base(seed, |base| taken.contains(&base));
+        assert_eq!(next_free_base(0, |_| false), Some(FIRST_BASE));
+        assert_eq!(free(0), Some(FIRST_BASE + 2 * RANGE));
+        assert_eq!(free(3), Some(FIRST_BASE + 4 * RANGE));
+        assert_eq!(next_free_base(57_344, |_| false), Some(LAST_BASE));
+        assert_eq!(next_free_base(57_344, |base| base == LAST_BASE), Some(FIRST_BASE));
+        assert_eq!(next_free_base(7, |_| true), None);
     }
 
     #[test]
     fn ranges_never_overlap_and_never_reach_real_users() {
         let mut taken = Vec::new();
         for _ in 0..500 {
-            let base = lowest_free_base(|base| taken.contains(&base)).unwrap();
+            let base = next_free_base(57_000, |base| taken.contains(&base)).unwrap();
             assert!(base >= FIRST_BASE && base % RANGE == 0);
             assert!(base.checked_add(RANGE).is_some());
             taken.push(base);
         }
+        taken.sort_unstable();
         taken.dedup();
         assert_eq!(taken.len(), 500);
     }
