@@ -185,7 +185,8 @@ describe("limits that hold", () => {
     const ours = process.memoryUsage().rss;
     await sleep(1_000);
     expect(residentBytes(init), "of the first process, with a slow reader").toBeLessThan(16 * MIB);
-    // The connection is replaced, so now nobody reads at all and the oldest bytes give way.
+    // Now nobody reads at all, and the oldest bytes give way.
+    small.box.close();
     const again = await engine.attach(small.box.ref);
     await sleep(1_000);
     const { stdout } = await firstOffset(await again.attachProcess(flood.id, { stdout: 0 }));

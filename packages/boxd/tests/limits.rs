@@ -201,3 +201,17 @@ fn impossible_limits_are_refused() {
         }
     });
 }
+
+#[test]
+fn a_sandbox_is_known_to_hold_as_soon_as_to_its_client() {
+    in_every_mode(|world| {
+        let mut hold = world.hold();
+        for round in 0..100 {
+            let id = id(&format!("known{round}x"));
+            let _sandbox = world.create(&id);
+            let asked = hold.ask(json!({"op": "metrics", "id": id}));
+            assert_eq!(asked.code(), "", "{:?}", asked.fail);
+            hold.ask(json!({"op": "destroy", "id": id})).end();
+        }
+    });
+}

@@ -2,9 +2,9 @@
 
 use super::client::Client;
 use super::metrics;
-use super::registry::Sandbox;
+use super::registry::{Sandbox, Starting};
 use super::watch::Hold;
-use crate::sys::{credentials, time};
+use crate::sys::{credentials, descriptor, time};
 use crate::wire::failure::{Code, Failure};
 use crate::wire::frame::{Body, Frame, Kind, Malformed, Object};
 use crate::wire::hold_request::{Create, HoldRequest};
@@ -130,8 +130,18 @@ impl Hold {
         Next::Ready
     }
 
-    /// A sandbox that lives and has come to life.
+    /// A sandbox that lives and has come to life. Its client may know of that before we have heard
+    /// its report, which then waits already.
     pub fn settled(&mut self, id: &str) -> Result<&mut Sandbox, Failure> {
+        let reports = |starting: &Starting| {
+            descriptor::bytes_waiting(&starting.from_child).is_ok_and(|count| count > 0)
+        };
+        let reporting = self.registry.by_id(id).and_then(|(number, sandbox)| {
+            sandbox.starting.as_ref().is_some_and(reports).then_some(number)
+        });
+        if let Some(number) = reporting {
+            self.hear_report(number);
+        }
         match self.registry.by_id(id) {
             Some((_, sandbox)) if sandbox.starting.is_none() => Ok(sandbox),
             _ => Err(Failure::new(Code::NotFound, format!("no sandbox {id}"))),
