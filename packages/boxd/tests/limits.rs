@@ -215,3 +215,21 @@ fn a_sandbox_is_known_to_hold_as_soon_as_to_its_client() {
         }
     });
 }
+
+#[test]
+fn a_pause_catches_who_is_between_vfork_and_exec() {
+    as_root(|world| {
+        let id = id("forking");
+        let mut sandbox = limited(world, &id, json!({"pids": 256})).unwrap();
+        for _ in 0..4 {
+            let argv = json!(["sh", "-c", "while :; do /usr/bin/true; done"]);
+            let stream = sandbox.open(json!({"op": "exec", "argv": argv}));
+            assert!(matches!(sandbox.next_for(stream), Answer::Reply(_)));
+        }
+        let mut hold = world.hold();
+        for _ in 0..100 {
+            hold.ask(json!({"op": "pause", "id": id})).end();
+            hold.ask(json!({"op": "resume", "id": id})).end();
+        }
+    });
+}

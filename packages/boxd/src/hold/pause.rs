@@ -1,12 +1,14 @@
 //! Stopping a sandbox where it is, and letting it go on.
 
 use super::watch::Hold;
+use crate::cgroup::Group;
 use crate::wire::failure::{Code, Failure};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// How often the kernel is asked whether every process has stopped.
 const CHECK: Duration = Duration::from_millis(2);
+const TRIES_UNTIL_THAW: u32 = 25;
 /// A process deep in the kernel may take its time, but not for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -14,7 +16,21 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Freezing {
     pub until: Instant,
     pub check_at: Instant,
+    pub tries: u32,
     pub waiting: Vec<(u32, u32)>,
+}
+
+impl Freezing {
+    /// Version 1 misses who is just going to wait for a vfork: its child stops before it has run
+    /// a program, and so it waits for ever. Asking again catches it; a moment of freedom, whatever
+    /// else there may be.
+    fn try_again(&mut self, group: &Group) {
+        self.tries += 1;
+        let _ = match self.tries % TRIES_UNTIL_THAW {
+            0 => group.thaw(),
+            _ => group.freeze(),
+        };
+    }
 }
 
 impl Hold {
@@ -38,6 +54,7 @@ impl Hold {
         let freezing = sandbox.freezing.get_or_insert(Freezing {
             until: now + PATIENCE,
             check_at: now + CHECK,
+            tries: 0,
             waiting: Vec::new(),
         });
         freezing.waiting.push(waiting);
@@ -83,6 +100,7 @@ impl Hold {
                 let failure = Failure::new(Code::Unavailable, "pause: a process does not stop");
                 told.push((std::mem::take(&mut freezing.waiting), Err(failure)));
             } else {
+                freezing.try_again(group);
                 freezing.check_at = now + CHECK;
                 continue;
             }
