@@ -26,9 +26,9 @@ export interface Engine {
 }
 
 /** The extension itself, without core and without HTTP. */
-export async function openEngine({ rootfs, scratch }: Place): Promise<Engine> {
+export async function openEngine({ rootfs, scratch }: Place, pool = 0): Promise<Engine> {
   const directory = join(scratch, "engine");
-  const extension = createLocalExtension({ dir: directory });
+  const extension = createLocalExtension({ dir: directory, pool });
   const probe = await extension.probe();
   if (probe.status === "unavailable") throw new Error(`${probe.reason} ${probe.fix}`);
   const context = (): CreateContext => ({

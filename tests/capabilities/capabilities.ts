@@ -3,6 +3,7 @@ import { accessSync, constants } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { findCargo } from "../../scripts/cargo.js";
+import { guestSystem } from "../guest/system.ts";
 import { ensureDebianPackage } from "./debian.ts";
 import { sharedDockerd } from "./shared-dockerd.ts";
 
@@ -67,6 +68,12 @@ export const CAPABILITIES = {
         throw new Error(`${path} cannot be written: run the tests on a machine or in a privileged container`);
       }
     }
+  },
+  /** A Debian kernel to run things on, in a virtual machine; see tests/guest. */
+  qemu: async () => {
+    if (process.arch !== "x64") throw new Error(`the guest is x86-64, and this machine is ${process.arch}`);
+    for (const needed of ["qemu-system-x86", "e2fsprogs", "xz-utils"]) await ensureDebianPackage(needed);
+    return guestSystem();
   },
   bubblewrap: () => program("bubblewrap", "/usr/bin/bwrap"),
   runc: () => program("runc", "/usr/sbin/runc"),

@@ -30,7 +30,10 @@ const context = { installationId: "ins_table", orgId: "org_table" };
 const box = await extension.create(PLAIN_SPEC, { ...context, sandboxId: newSandboxId() });
 const refusal = await extension
   .create({ ...PLAIN_SPEC, limits: "required" }, { ...context, sandboxId: newSandboxId() })
-  .catch((error) => ({ code: error.code, message: error.message }));
+  .then(
+    ({ ref }) => extension.destroy(ref, context),
+    (error) => ({ code: error.code, message: error.message }),
+  );
 console.log(JSON.stringify({ bestEffort: box.bestEffort, refusal }));
 box.close();
 await extension.destroy(box.ref, context);

@@ -153,13 +153,15 @@ describe("limits that hold", () => {
   });
 
   it("RL-5 holds processor time to the quota, and gives no priority", async () => {
-    const small = await engine.create(SMALL);
+    // So little that even a busy machine has more to give.
+    const cpus = 0.1;
+    const small = await engine.create({ ...SMALL, cpus });
     const burn = perl("fork; 1 while time - $^T < 3");
     const before = await small.metrics();
     await small.run(burn);
     const after = await small.metrics();
     const share = (after.cpuTimeMs - before.cpuTimeMs) / (after.atMs - before.atMs);
-    expect(share, "of one processor, by two who want all of it").toBeLessThan(SMALL.cpus * 1.1);
+    expect(share, "of one processor, by two who want all of it").toBeLessThan(cpus * 1.1);
     expect(throttled(small.group("cpu.stat"))).toBeGreaterThan(0);
     await engine.othersGoOn();
     expect(throttled(engine.neighbour.group("cpu.stat")), "control: it has no quota").toBe(0);

@@ -26,6 +26,7 @@ const FAULTS: Record<string, Check[]> = {
   "namespace=net": ["namespaces"],
   "namespace=ipc": ["namespaces"],
   "namespace=uts": ["namespaces"],
+  "namespace=cgroup": ["namespaces"],
   "namespace=mnt": ["namespaces", "mounts"],
   "namespace=user": ["namespaces", "id-map", "users", "groups"],
   "new-privileges": ["new-privileges"],

@@ -1,3 +1,4 @@
+import { SandboxerError } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
 import { openInstallation } from "./installation.ts";
@@ -12,6 +13,8 @@ export interface GatewayOptions {
   /** `false` opens the gateway for this process alone, through `fetch`. */
   readonly listen: Listen | false;
   readonly log?: Log;
+  /** Sandboxes kept ready of each kind that is asked for. SANDBOXER_POOL or none, unless said otherwise. */
+  readonly pool?: number;
 }
 
 export interface Gateway {
@@ -27,7 +30,7 @@ export interface Gateway {
 
 /** An installation with HTTP in front of it. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const { home = homeDirectory(), log = createLog() } = options;
+  const { home = homeDirectory(), log = createLog(), pool = poolByEnvironment() } = options;
   const closers: (() => unknown)[] = [];
   /** Last opened, first closed; also what undoes an opening that fails half-way. */
   const close = async () => {
@@ -36,7 +39,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     makeHome(home);
     if (options.listen) closers.push(lockHome(home));
-    const { core, apiKey, close: closeInstallation } = await openInstallation(home, log);
+    const { core, apiKey, close: closeInstallation } = await openInstallation(home, log, pool);
     closers.push(closeInstallation);
     await core.start();
     const app = createApp({ core, log, allowed: allowedByEnvironment() });
@@ -51,6 +54,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     await close();
     throw error;
   }
+}
+
+function poolByEnvironment(): number {
+  const text = process.env.SANDBOXER_POOL || "0";
+  if (/^\d{1,3}$/.test(text)) return Number(text);
+  throw new SandboxerError("invalid_request", "SANDBOXER_POOL is a number from 0 to 999");
 }
 
 function allowedByEnvironment() {

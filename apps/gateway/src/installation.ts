@@ -16,14 +16,14 @@ export interface Installation {
 }
 
 /** What one home stands on: its store, its extensions and the core. The only place that names extensions. */
-export async function openInstallation(home: string, log: Log): Promise<Installation> {
+export async function openInstallation(home: string, log: Log, pool = 0): Promise<Installation> {
   makeHome(home);
   const apiKey = openRootKey(home);
   const store = openSqliteStore(join(home, "state.db"));
   try {
     await enrolRootKey(store, apiKey);
     const extensions = [
-      createLocalExtension({ dir: join(home, "engine") }),
+      createLocalExtension({ dir: join(home, "engine"), pool }),
       createDockerExtension({ dir: join(home, "docker") }),
     ];
     const core = await createCore({

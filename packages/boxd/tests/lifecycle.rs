@@ -68,7 +68,7 @@ fn time_runs_out_and_can_be_extended() {
     in_every_mode(|world| {
         let (short, long) = (id("short"), id("long"));
         let mut request = world.request(&short);
-        request["ttlMs"] = json!(300);
+        request["ttlMs"] = json!(2_000);
         request["labels"] = json!({"who": "me"});
         let _short = world.create_with(request.clone()).unwrap();
         request["id"] = json!(long);

@@ -18,7 +18,7 @@ it("shows a key once, keeps its hash, and lets it do what it may", async () => {
   const gateway = await openGateway();
   const { core, store, principal } = gateway;
   const { apiKey, key, principal: child } = await childOf(gateway, { name: "reader", role: "viewer" });
-  expect(apiKey).toMatch(/^[a-z0-9]{3}_[0-9a-f]{64}$/);
+  expect(apiKey).toMatch(/^[a-z0-9]+_[0-9a-f]{64}$/);
   expect(key).toMatchObject({ name: "reader", role: "viewer", parentId: principal.keyId });
   expect(child).toMatchObject({ keyId: key.id, lineage: [principal.id, key.principal.id] });
   await refusal(core.create(child, {}), "policy_denied");

@@ -102,9 +102,11 @@ function mountFindings(mounts: readonly MountFacts[], expected: readonly MountFa
 function limitFindings(limits: Facts["limits"], host: Facts["limits"]): Finding[] {
   const amount = (limit?: string): number => (limit === "unlimited" ? Infinity : Number(limit));
   const found: Finding[] = [];
+  // One byte: with none at all, the kernel still runs a program of the host that takes the dump.
+  const coreBytes = 1;
   for (const [name, [, most]] of Object.entries(host)) {
     const [soft, hard] = limits[name] ?? ["none", "none"];
-    const cap = name === "Max core file size" ? 0 : amount(most);
+    const cap = name === "Max core file size" ? coreBytes : amount(most);
     if (!(amount(hard) <= cap && amount(soft) <= cap)) {
       found.push({ check: "limits", says: `${name} is ${soft} and ${hard}` });
     }

@@ -44,7 +44,7 @@ const DESCRIPTORS: Record<Role, Expectation["descriptors"]> = {
 
 /** `first` are the facts of the sandbox's first process, whose namespaces the others share. */
 export function expectation(role: Role, ids: Ids, first: Facts): Expectation {
-  const owned = ["user", "mnt", "pid", "net", "ipc", "uts"];
+  const owned = ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"];
   return {
     ...identity(role, ids),
     namespaces: Object.fromEntries(owned.map((name) => [name, first.namespaces[name] ?? "none"])),

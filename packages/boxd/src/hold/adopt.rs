@@ -30,8 +30,12 @@ pub fn survivors(folder: &Folder, boot_id: &str, trash: &mut Trash) -> io::Resul
 
 fn revive(folder: &Folder, id: &str, boot_id: &str) -> Option<Sandbox> {
     let record = Record::read(&folder.of_box(id)).ok()?;
-    if record.id != id || record.boot_id != boot_id {
+    if !record.is_known_as(id) || record.boot_id != boot_id {
         return None;
+    }
+    if record.id != id {
+        // The earlier hold died between the two halves of a claim.
+        folder.rename_box(id, &record.id).ok()?;
     }
     let pidfd = process::pidfd_open(record.pid).ok()?;
     // Asked after the pidfd is open, so the pid cannot change hands in between.

@@ -49,6 +49,8 @@ impl Hold {
             group: None,
             has_disk: self.means.has_disk_for(&create.limits),
             not_in_force,
+            is_pooled: create.is_pooled,
+            made_as: None,
             id: create.id.clone(),
             installation: create.installation.clone(),
         };

@@ -6,6 +6,7 @@
 mod adopt;
 mod birth;
 mod census;
+mod claim;
 mod client;
 mod daemon;
 mod destroy;

@@ -28,6 +28,10 @@ pub struct Record {
     pub has_disk: bool,
     /// Limits that were asked for and are not in force, each with its reason.
     pub not_in_force: Dictionary,
+    /// Made ahead, and nobody's yet.
+    pub is_pooled: bool,
+    /// The id it was made with, where it was made ahead.
+    pub made_as: Option<String>,
 }
 
 impl Record {
@@ -60,6 +64,8 @@ impl Record {
             group: group_at(fields.dictionary("groups")?),
             has_disk: fields.flag("disk", false)?,
             not_in_force: fields.dictionary("notInForce")?,
+            is_pooled: fields.flag("pooled", false)?,
+            made_as: fields.text_if_any("madeAs")?,
         })
     }
 
@@ -70,11 +76,19 @@ impl Record {
         if let Some(base) = self.uid_base {
             record["uidBase"] = json!(base);
         }
+        if let Some(made_as) = &self.made_as {
+            record["madeAs"] = json!(made_as);
+        }
         if let Some(group) = &self.group {
             record["groups"] = json!(group.places);
         }
         record["disk"] = json!(self.has_disk);
         record
+    }
+
+    /// Its control groups keep the name of the id it was made with.
+    pub fn is_known_as(&self, id: &str) -> bool {
+        self.id == id || self.made_as.as_deref() == Some(id)
     }
 
     /// What the wire tells about a sandbox.
@@ -89,6 +103,9 @@ impl Record {
         });
         if let Some(expiry) = self.expires_at_ms {
             summary["expiresAtMs"] = json!(expiry);
+        }
+        if self.is_pooled {
+            summary["pooled"] = json!(true);
         }
         summary
     }

@@ -86,6 +86,10 @@ impl Hold {
                 }),
             ),
             HoldRequest::Create(create) => return Next::Launch(create, stream),
+            HoldRequest::Claim(claim) => match self.claim(claim) {
+                Ok(()) => out.end(stream, &json!({})),
+                Err(failure) => out.fail(stream, &failure),
+            },
             HoldRequest::List { id } => {
                 let is_wanted =
                     |one: &Sandbox| id.as_ref().is_none_or(|wanted| one.record.id == *wanted);

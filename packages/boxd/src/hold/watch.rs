@@ -53,7 +53,7 @@ impl Hold {
         let living = adopt::survivors(&folder, &boot_id, &mut trash).map_err(failed)?;
         let means = Means::find(&folder);
         let mut leftovers = Leftovers::default();
-        let is_alive = |id: &str| living.iter().any(|sandbox| sandbox.record.id == id);
+        let is_alive = |id: &str| living.iter().any(|sandbox| sandbox.record.is_known_as(id));
         leftovers.sweep(&folder.group_diary(), &means.groups, is_alive).map_err(failed)?;
         let listener = folder.listen()?;
         let signals = Signals::of(&[libc::SIGTERM, libc::SIGINT]).map_err(failed)?;

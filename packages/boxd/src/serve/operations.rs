@@ -2,6 +2,7 @@
 
 use super::Server;
 use super::dial::Dial;
+use super::environment;
 use super::files::write::Writing;
 use super::files::{self, change, copy::Copying, list::Listing, read::Reading, remove::Removing};
 use super::process::Process;
@@ -9,6 +10,7 @@ use super::stream::{Stream, Work};
 use super::users;
 use crate::sys::{process, signal, tty};
 use crate::wire::failure::Failure;
+use crate::wire::fields::Dictionary;
 use crate::wire::frame::Kind;
 use crate::wire::serve_request::{ServeRequest, Size};
 use serde_json::{Value, json};
@@ -46,6 +48,8 @@ impl Server {
         let user = |asked: Option<String>| users::find(asked.as_deref(), self.identity);
         let identity = self.identity;
         match request {
+            ServeRequest::Claim { id, env } => self.claim(id, env),
+            _ if self.awaits_owner => Err(Failure::invalid("nobody has claimed this sandbox")),
             ServeRequest::Exec(exec) => {
                 let process = self.exec(exec)?;
                 self.attach(number, process, [0, 0]);
@@ -117,6 +121,18 @@ impl Server {
             reply["stderr"] = json!(stderr);
         }
         Ok(Begun::Streaming(reply, Work::Attached { process }))
+    }
+
+    /// Once, and only where it was made ahead.
+    fn claim(&mut self, id: String, env: Dictionary) -> Result<Begun, Failure> {
+        if !self.awaits_owner {
+            return Err(Failure::invalid("this sandbox has its owner"));
+        }
+        environment::check(&env)?;
+        self.id = id;
+        self.environment = env;
+        self.awaits_owner = false;
+        Ok(Begun::Done(json!({})))
     }
 
     /// Only for who keeps its own time; in a sandbox of hold's, hold does.

@@ -31,6 +31,7 @@ impl Server {
         let failed = |error| Failure::unavailable("first process", &error);
         let environment = create.env.clone();
         let mut server = start(&create.id, environment, Some(listener)).map_err(failed)?;
+        server.awaits_owner = create.is_pooled;
         descriptor::replace_standard_streams(&server.nowhere).map_err(failed)?;
         let reader = OwnedFd::from(client);
         let writer = reader.try_clone().map_err(failed)?;
@@ -77,6 +78,7 @@ fn start(id: &str, environment: Dictionary, listener: Option<UnixListener>) -> i
     let server = Server {
         id: id.to_string(),
         environment,
+        awaits_owner: false,
         identity,
         nowhere: path::open(HERE, "/dev/null", libc::O_RDWR, 0, NO_MAGIC)?,
         epoll: Epoll::new()?,

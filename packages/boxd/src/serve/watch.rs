@@ -26,6 +26,8 @@ const IDLE: Duration = Duration::from_millis(500);
 pub struct Server {
     pub id: String,
     pub environment: Dictionary,
+    /// Made ahead: nothing is done before its owner is known.
+    pub awaits_owner: bool,
     pub identity: Identity,
     /// /dev/null.
     pub nowhere: OwnedFd,

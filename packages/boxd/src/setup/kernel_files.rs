@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 /// Hidden: they tell about the host, its hardware or its other users.
-const MASKED: [&str; 14] = [
+const MASKED: [&str; 13] = [
     "acpi",
     "asound",
     "cmdline",
@@ -21,13 +21,12 @@ const MASKED: [&str; 14] = [
     "latency_stats",
     "sched_debug",
     "scsi",
-    "sysrq-trigger",
     "timer_list",
     "timer_stats",
 ];
 
 /// Shown, but nothing can be turned.
-const UNTOUCHABLE: [&str; 4] = ["bus", "fs", "irq", "sys"];
+const UNTOUCHABLE: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
 
 const QUIET: u64 = NO_SUID | NO_DEVICES | NO_EXEC;
 

@@ -8,6 +8,7 @@ use super::limits::Limits;
 pub enum HoldRequest {
     Ping,
     Create(Box<Create>),
+    Claim(Claim),
     /// One, or all.
     List {
         id: Option<String>,
@@ -40,6 +41,17 @@ pub struct Create {
     pub ttl_ms: Option<u64>,
     pub labels: Dictionary,
     pub limits: Limits,
+    /// Made ahead, for an owner who is not known yet.
+    pub is_pooled: bool,
+}
+
+/// What a sandbox that was made ahead becomes.
+pub struct Claim {
+    /// The id it has had so far.
+    pub pooled: String,
+    pub id: String,
+    pub ttl_ms: Option<u64>,
+    pub labels: Dictionary,
 }
 
 pub struct Root {
@@ -60,6 +72,12 @@ impl HoldRequest {
         Ok(match fields.text("op")?.as_str() {
             "ping" => HoldRequest::Ping,
             "create" => HoldRequest::Create(Box::new(Create::parse(fields)?)),
+            "claim" => HoldRequest::Claim(Claim {
+                pooled: fields.text("pooled")?,
+                id: fields.text("id")?,
+                ttl_ms: fields.number_if_any("ttlMs")?,
+                labels: fields.dictionary("labels")?,
+            }),
             "list" => HoldRequest::List { id: fields.text_if_any("id")? },
             "extend" => {
                 HoldRequest::Extend { id: fields.text("id")?, ttl_ms: fields.number("ttlMs")? }
@@ -82,6 +100,7 @@ impl Create {
             id: fields.text("id")?,
             installation: fields.text("installation")?,
             root: Root::parse(fields.object("root")?)?,
+            is_pooled: fields.flag("pooled", false)?,
             hostname: fields.text_if_any("hostname")?.unwrap_or_else(|| "sandbox".to_string()),
             env: fields.dictionary("env")?,
             ttl_ms: fields.number_if_any("ttlMs")?,

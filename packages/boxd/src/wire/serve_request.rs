@@ -19,6 +19,7 @@ pub enum ServeRequest {
     Remove { path: String, recursive: bool, user: Asked },
     Dial { port: u16 },
     Extend { ttl_ms: u64 },
+    Claim { id: String, env: Dictionary },
 }
 
 /// The user a request names, if it names one.
@@ -70,6 +71,9 @@ impl ServeRequest {
                 process: fields.text("process")?,
                 size: Size::parse(fields)?,
             },
+            "claim" => {
+                ServeRequest::Claim { id: fields.text("id")?, env: fields.dictionary("env")? }
+            }
             "extend" => ServeRequest::Extend { ttl_ms: fields.number("ttlMs")? },
             "dial" => ServeRequest::Dial { port: fields.small("port")? },
             _ => ServeRequest::parse_files(&op, fields, user)?,

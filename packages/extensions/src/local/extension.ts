@@ -10,16 +10,20 @@ import { describeLacking, lackingFor, limitsFor } from "./limits.ts";
 import { manifest } from "./manifest.ts";
 import { metricsThrough } from "./metrics.ts";
 import { pauseThrough } from "./pause.ts";
+import { createPool } from "./pool.ts";
 import { probeHost } from "./probe.ts";
 
 export interface LocalOptions {
   /** Where this installation's sandboxes live. */
   readonly dir: string;
   readonly boxdPath?: string;
+  /** How many sandboxes of each kind that is asked for are kept ready; none, unless said. */
+  readonly pool?: number;
 }
 
 /** Sandboxes on this machine, without docker, root or an account: boxd and the kernel. */
-export function createLocalExtension({ dir, boxdPath = findBoxd() }: LocalOptions): Extension {
+export function createLocalExtension(options: LocalOptions): Extension {
+  const { dir, boxdPath = findBoxd(), pool: poolSize = 0 } = options;
   const hold = createHold(dir, boxdPath);
   const images = openImages(join(dir, "images"));
   const hostId = hostname();
@@ -31,6 +35,8 @@ export function createLocalExtension({ dir, boxdPath = findBoxd() }: LocalOption
       ? new SandboxerError("extension_failed", "the connection to the sandbox was replaced or broke")
       : new SandboxerError("sandbox_gone", `the sandbox ${ref} is over`);
   };
+
+  const pool = createPool(hold, poolSize, explainClose);
 
   const attach = async (ref: string): Promise<Box> => {
     const [found] = await heldBoxes(hold, hostId, ref);
@@ -62,11 +68,14 @@ export function createLocalExtension({ dir, boxdPath = findBoxd() }: LocalOption
       };
       let connection: Connection;
       try {
-        connection = await hold.create(members, () => explainClose(sandboxId));
+        connection =
+          (await pool.claim(members)) ?? (await hold.create(members, () => explainClose(sandboxId)));
       } catch (error) {
         // Asked twice with the same id there is still one sandbox, and it is this one.
         if (SandboxerError.is(error) && error.code === "conflict") return attach(sandboxId);
         throw error;
+      } finally {
+        pool.replenishLater(members);
       }
       const bestEffort = describeLacking(lackingFor(spec, await lacking));
       return openBox(connection, { ref: sandboxId, hostId, bestEffort });
@@ -87,6 +96,7 @@ export function createLocalExtension({ dir, boxdPath = findBoxd() }: LocalOption
     metrics: metricsThrough(hold),
 
     async close() {
+      await pool.close();
       hold.close();
     },
   };

@@ -8,10 +8,11 @@ export interface HeldBox extends ListedBox {
   readonly bestEffort: readonly string[];
 }
 
-/** Every sandbox that hold has, or only the one with this id. */
+/** Every sandbox that hold has and somebody owns, or only the one with this id. */
 export async function heldBoxes(hold: Hold, hostId: string, id?: string): Promise<HeldBox[]> {
   const { boxes } = await hold.call("list", { id });
-  return (boxes as Record<string, unknown>[]).map((box) => ({
+  const owned = (boxes as Record<string, unknown>[]).filter((box) => box.pooled !== true);
+  return owned.map((box) => ({
     ref: String(box.id),
     sandboxId: String(box.id),
     hostId,
