@@ -6,6 +6,7 @@ mod connection;
 mod dial;
 pub mod environment;
 mod exec;
+mod family;
 mod feeding;
 mod files;
 mod frames;

@@ -5,7 +5,7 @@ use super::dial::Dial;
 use super::files::write::Writing;
 use super::files::{self, change, copy::Copying, list::Listing, read::Reading, remove::Removing};
 use super::process::Process;
-use super::stream::{Stream, Work};
+use super::stream::{Stream, StreamId, Work};
 use super::users;
 use crate::sys::{process, signal, tty};
 use crate::wire::failure::Failure;
@@ -23,36 +23,36 @@ pub enum Begun {
 }
 
 impl Server {
-    pub fn begin(&mut self, number: u32, request: ServeRequest) {
-        let begun = self.try_begin(number, request);
-        let Some(connection) = &mut self.connection else {
+    pub fn begin(&mut self, id: StreamId, request: ServeRequest) {
+        let begun = self.try_begin(id, request);
+        let Some(out) = self.connections.outbound(id) else {
             return;
         };
         let work = match begun {
-            Ok(Begun::Done(result)) => return connection.outbound.end(number, &result),
-            Err(failure) => return connection.outbound.fail(number, &failure),
+            Ok(Begun::Done(result)) => return out.end(id.number, &result),
+            Err(failure) => return out.fail(id.number, &failure),
             Ok(Begun::Streaming(reply, work)) => {
-                connection.outbound.json(Kind::Reply, number, &reply);
+                out.json(Kind::Reply, id.number, &reply);
                 work
             }
             Ok(Begun::Working(work)) => work,
         };
-        self.streams.insert(number, Stream::new(work));
-        self.update_dial_interest(number);
+        self.streams.insert(id, Stream::new(work));
+        self.update_dial_interest(id);
     }
 
-    fn try_begin(&mut self, number: u32, request: ServeRequest) -> Result<Begun, Failure> {
+    fn try_begin(&mut self, id: StreamId, request: ServeRequest) -> Result<Begun, Failure> {
         let user = |asked: Option<String>| users::find(asked.as_deref(), self.identity);
         let identity = self.identity;
         match request {
             ServeRequest::Exec(exec) => {
                 let process = self.exec(exec)?;
-                self.attach(number, process, [0, 0]);
+                self.attach(id, process, [0, 0]);
                 self.following(process, None)
             }
             ServeRequest::Attach { process, offsets: asked } => {
                 let (process, _) = self.processes.named(&process)?;
-                let offsets = self.attach(number, process, asked);
+                let offsets = self.attach(id, process, asked);
                 self.following(process, offsets)
             }
             ServeRequest::Processes => {
@@ -97,13 +97,13 @@ impl Server {
 
     /// Lets a stream follow a process from the offsets it asks for, or from where what is left
     /// begins. Returns where that is.
-    fn attach(&mut self, number: u32, process: u32, asked: [u64; 2]) -> Option<[u64; 2]> {
+    fn attach(&mut self, id: StreamId, process: u32, asked: [u64; 2]) -> Option<[u64; 2]> {
         let running = self.processes.get_mut(process)?;
         let mut offsets = asked;
         for (offset, output) in offsets.iter_mut().zip(&running.outputs) {
             *offset = (*offset).clamp(output.ring.oldest(), output.ring.total());
         }
-        running.readers.insert(number, offsets);
+        running.readers.insert(id, offsets);
         Some(offsets)
     }
 

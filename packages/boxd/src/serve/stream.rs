@@ -8,6 +8,13 @@ use super::files::remove::Removing;
 use super::files::write::Writing;
 use crate::wire::FIRST_CREDIT;
 
+/// A stream among those of every client.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct StreamId {
+    pub connection: u32,
+    pub number: u32,
+}
+
 /// Credit is returned in lumps, not byte by byte.
 const LUMP: u32 = 64 * 1024;
 

@@ -31,6 +31,7 @@ pub struct Exec {
     pub stdin: bool,
     pub timeout_ms: Option<u64>,
     pub pty: Option<Size>,
+    pub attachment: Option<String>,
 }
 
 pub struct Size {
@@ -128,6 +129,7 @@ impl Exec {
             stdin: fields.flag("stdin", false)?,
             timeout_ms: fields.number_if_any("timeoutMs")?,
             pty: fields.object_if_any("pty")?.map(Size::parse).transpose()?,
+            attachment: fields.text_if_any("attachment")?,
         })
     }
 }
