@@ -6,6 +6,7 @@ import {
   execRequestSchema,
   newRowId,
   newSandboxId,
+  SandboxerError,
   type SandboxSpec,
 } from "@sandboxer/contract";
 import type { Subject } from "@sandboxer/contract/conformance";
@@ -23,12 +24,15 @@ export const PLAIN_SPEC: SandboxSpec = {
   ttlMs: 120_000,
 };
 
+const unsupported = () => Promise.reject(new SandboxerError("unsupported", "not in this extension"));
+
 /** Ring one: the extension itself, nothing in between. */
 export function directSubject(extension: Extension): Subject {
   const installationId = newRowId("ins");
   const orgId = newRowId("org");
   const attachmentId = newRowId("att");
   return {
+    facets: extension.manifest.facets,
     async create(input = {}) {
       const sandboxId = newSandboxId();
       const box = await extension.create({ ...PLAIN_SPEC, ...input }, { installationId, orgId, sandboxId });
@@ -37,6 +41,9 @@ export function directSubject(extension: Extension): Subject {
         files: box.files,
         exec: (request) => box.exec(execRequestSchema.parse(request), attachmentId),
         attachProcess: (id, from) => box.attachProcess(id, from),
+        processes: () => box.processes(),
+        pty: box.pty ?? { resize: unsupported },
+        ports: box.ports ?? { dial: unsupported },
       };
     },
     async list() {

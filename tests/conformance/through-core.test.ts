@@ -19,12 +19,16 @@ async function openThroughCore(): Promise<Subject> {
   const core = await createCore({ store, extensions: [extension] });
   await core.start();
   return {
+    facets: extension.manifest.facets,
     async create(input = {}) {
       const { id } = await core.create(principal, { ttlMs: 120_000, ...input });
       return {
         id,
         exec: (request) => core.exec(principal, id, request),
         attachProcess: (process, from) => core.attachProcess(principal, id, process, from),
+        processes: () => core.ps(principal, id),
+        pty: { resize: (process, size) => core.resize(principal, id, process, size) },
+        ports: { dial: (port) => core.dial(principal, id, port) },
         files: lazily(() => core.files(principal, id)),
       };
     },

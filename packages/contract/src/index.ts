@@ -53,6 +53,7 @@ export {
 } from "./lifecycle.ts";
 export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } from "./manifest.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
+export { type ByteStream, type Ports, portSchema } from "./ports.ts";
 export {
   type Consumer,
   consumerSchema,
@@ -74,9 +75,13 @@ export {
   exitSchema,
   type Process,
   type ProcessEvent,
+  type ProcessInfo,
+  processInfoSchema,
   type Signal,
   signalSchema,
   type TerminalSize,
+  type Terminals,
+  terminalSizeSchema,
 } from "./process.ts";
 export { type Attachment, type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
@@ -97,5 +102,6 @@ export {
   healthSchema,
   listAnswerSchema,
   listQuerySchema,
+  processListSchema,
   signalBodySchema,
 } from "./wire.ts";

@@ -7,6 +7,7 @@ export const OPERATIONS = [
   "sandbox.read",
   "sandbox.exec",
   "sandbox.files",
+  "sandbox.ports",
   "sandbox.destroy",
 ] as const;
 export const operationSchema = z.enum(OPERATIONS);

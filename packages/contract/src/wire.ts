@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCode } from "./errors.ts";
 import { nameSchema } from "./ids.ts";
 import { sandboxStateSchema } from "./lifecycle.ts";
 import { consumerSchema } from "./principal.ts";
-import { execRequestSchema, exitSchema, signalSchema } from "./process.ts";
+import { execRequestSchema, exitSchema, processInfoSchema, signalSchema } from "./process.ts";
 import { sandboxSchema } from "./sandbox.ts";
 import { sandboxRequestSchema } from "./spec.ts";
 
@@ -33,7 +33,10 @@ export const listAnswerSchema = z.strictObject({
 
 export const execBodySchema = execRequestSchema;
 
-/** One line of the NDJSON answer to `exec`. Bytes travel as base64. */
+/**
+ * One line of the NDJSON answer to `exec`. Bytes travel as base64. An empty line means only that
+ * the process is still there: without one, clients take a long silence for a lost connection.
+ */
 export const execLineSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("started"), process: z.string(), pid: z.int().optional() }),
   z.strictObject({
@@ -46,6 +49,8 @@ export const execLineSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("error"), error: z.lazy(() => errorSchema) }),
 ]);
 export type ExecLine = z.infer<typeof execLineSchema>;
+
+export const processListSchema = z.strictObject({ processes: z.array(processInfoSchema) });
 
 export const signalBodySchema = z.strictObject({ signal: signalSchema });
 

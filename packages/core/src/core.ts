@@ -1,12 +1,15 @@
 import type {
+  ByteStream,
   CreateBody,
   ExecInput,
   Files,
   Principal,
   Probe,
   Process,
+  ProcessInfo,
   Sandbox,
   SandboxState,
+  TerminalSize,
 } from "@sandboxer/contract";
 import type { RoutePlan } from "./route/route.ts";
 
@@ -25,6 +28,11 @@ export interface Core {
     processId: string,
     from?: { stdout?: number; stderr?: number },
   ): Promise<Process>;
+  /** What runs in it, and what ended lately. */
+  ps(principal: Principal, idOrName: string): Promise<ProcessInfo[]>;
+  resize(principal: Principal, idOrName: string, processId: string, size: TerminalSize): Promise<void>;
+  /** A connection to a port inside. */
+  dial(principal: Principal, idOrName: string, port: number): Promise<ByteStream>;
   files(principal: Principal, idOrName: string): Promise<Files>;
   /** Of what is over, succeeds and answers how it ended. */
   destroy(principal: Principal, idOrName: string): Promise<Sandbox>;

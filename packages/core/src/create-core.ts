@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import type { Core } from "./core.ts";
 import { create } from "./create.ts";
 import { destroy } from "./destroy.ts";
+import { dial } from "./dial.ts";
 import { createJournal } from "./events/journal.ts";
 import { exec } from "./exec.ts";
 import { explain } from "./explain.ts";
@@ -16,8 +17,10 @@ import { createReaper } from "./lifecycle/reaper.ts";
 import { keepReconciled, reconcile } from "./lifecycle/reconcile.ts";
 import { teardown } from "./lifecycle/teardown.ts";
 import { list } from "./list.ts";
+import { ps } from "./ps.ts";
 import { createRegistry } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
+import { resize } from "./resize.ts";
 import type { Store } from "./store/store.ts";
 
 export interface CoreOptions {
@@ -54,6 +57,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     list: verb(list),
     exec: verb(exec),
     attachProcess: verb(attachProcess),
+    ps: verb(ps),
+    resize: verb(resize),
+    dial: verb(dial),
     files: verb(files),
     destroy: verb(destroy),
     explain: verb(explain),

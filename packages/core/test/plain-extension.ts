@@ -110,6 +110,7 @@ function openBox(folder: string, ref: string): Box {
       processes.set(process.id, process);
       return process;
     },
+    processes: () => Promise.reject(new SandboxerError("unsupported", "not in plain boxes")),
     async attachProcess(id) {
       const process = processes.get(id);
       if (!process) throw new SandboxerError("not_found", `no process ${id}`);

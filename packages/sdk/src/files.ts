@@ -1,6 +1,7 @@
 import { type FileContent, type Files, fileEntrySchema } from "@sandboxer/contract";
 import { listing, made, written } from "./answers.ts";
-import { strange, unreachable } from "./failure.ts";
+import { chunksOf } from "./chunks.ts";
+import { strange } from "./failure.ts";
 import { drained } from "./process.ts";
 import type { Transport } from "./transport.ts";
 import { uploadOf } from "./upload.ts";
@@ -48,22 +49,6 @@ function contentOf(response: Response): FileContent {
     size: fact("size"),
     mode: fact("mode"),
     mtimeMs: fact("mtime-ms"),
-    data: chunks(response.body),
+    data: chunksOf(response).data,
   };
-}
-
-async function* chunks(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
-  if (!body) return;
-  const reader = body.getReader();
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      yield value;
-    }
-  } catch (cause) {
-    throw unreachable("the file broke off", cause);
-  } finally {
-    await reader.cancel().catch(() => {});
-  }
 }

@@ -10,6 +10,7 @@ interface Options {
   readonly timeout?: number;
   readonly ttl?: number;
   readonly rootfs?: string;
+  readonly tty?: true;
 }
 
 export function register(program: Command): void {
@@ -22,13 +23,14 @@ export function register(program: Command): void {
     .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
     .option("--ttl <time>", "the longest the sandbox lives (default: 1h)", durationMs)
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
+    .option("-t, --tty", "give the command a terminal")
     .option("--json", "give errors as JSON")
     .passThroughOptions()
     .addHelpText("after", "\nExample:\n  $ echo 'print(6*7)' | sandboxer run --timeout 10s -- python3 -")
     .action(run);
 }
 
-async function run(argv: string[], { env = {}, cwd, timeout, ttl, rootfs }: Options): Promise<void> {
+async function run(argv: string[], { env = {}, cwd, timeout, ttl, rootfs, tty }: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const { imageOf } = await import("../image.ts");
   let remote: Process | undefined;
@@ -53,15 +55,18 @@ async function run(argv: string[], { env = {}, cwd, timeout, ttl, rootfs }: Opti
   process.exit(exitCode);
 
   async function start(sandbox: Sandbox): Promise<number> {
-    const stdin = hasInput();
-    remote = await sandbox.exec({
+    const { lendTerminal, terminalSize, terminalVariables } = await import("../terminal.ts");
+    const stdin = tty === true || hasInput();
+    const started = await sandbox.exec({
       argv,
-      env,
+      env: tty ? { ...terminalVariables(), ...env } : env,
       stdin,
+      ...(tty && { pty: terminalSize() }),
       ...(cwd && { cwd }),
       ...(timeout && { timeoutMs: timeout }),
     });
-    return exitCodeOf(await relay(remote, stdin));
+    remote = started;
+    return exitCodeOf(tty ? await lendTerminal(started) : await relay(started, stdin));
   }
 }
 

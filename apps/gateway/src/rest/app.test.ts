@@ -42,7 +42,12 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
   });
 
 describe("every route", () => {
-  const filled = (path: string) => path.replace("{id}", ID).replace("{process}", "p1");
+  const filled = (path: string) =>
+    path
+      .replace("{id}", ID)
+      .replace("{process}", "p1")
+      .replace("{port}", "80")
+      .replace("{connection}", `con_${"a".repeat(20)}`);
   const guarded = ROUTES.filter(({ operation }) => operation !== "public");
 
   it.each(guarded.map((route) => [route.method, route.path]))("%s %s wants a key", async (method, path) => {

@@ -1,7 +1,11 @@
 import { Buffer } from "node:buffer";
+import { clearTimeout, setTimeout } from "node:timers";
 import { setImmediate as immediate } from "node:timers/promises";
 import type { ExecLine, Process, ProcessEvent } from "@sandboxer/contract";
 import type { Report } from "./failure.ts";
+
+/** Clients take five minutes without a byte for a lost connection. */
+const LONGEST_SILENCE_MS = 60_000;
 
 /** Enough for one write; past it, what is ready goes out before more is read. */
 const BATCH_CHARACTERS = 256 << 10;
@@ -30,7 +34,12 @@ export function eventStream(
 
   async function gather(): Promise<void> {
     waiting ??= iterator.next();
-    add(await waiting);
+    const first = await within(LONGEST_SILENCE_MS, waiting);
+    if (!first) {
+      batch = "\n";
+      return;
+    }
+    add(first);
     while (!over && batch.length < BATCH_CHARACTERS) {
       waiting = iterator.next();
       const next = await Promise.race([waiting, immediate(undefined)]);
@@ -59,12 +68,20 @@ export function eventStream(
       },
       cancel() {
         release();
-        // Not awaited: a silent process answers only when it next says something.
-        Promise.resolve(iterator.return?.()).catch(() => {});
+        process.detach();
       },
     },
     { highWaterMark: 0 },
   );
+}
+
+/** What comes, or nothing when it takes too long. */
+async function within<T>(ms: number, coming: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms);
+  });
+  return Promise.race([coming, silence]).finally(() => clearTimeout(timer));
 }
 
 function line(value: ExecLine): string {

@@ -2,7 +2,10 @@ import { execCases } from "./exec.ts";
 import { fileCases } from "./files.ts";
 import { isolationCases } from "./isolation.ts";
 import { lifecycleCases } from "./lifecycle.ts";
+import { portCases } from "./ports.ts";
+import { processCases } from "./processes.ts";
 import type { Case } from "./subject.ts";
+import { terminalCases } from "./terminals.ts";
 
 export type { Case, Subject, SubjectSandbox } from "./subject.ts";
 
@@ -10,6 +13,9 @@ export type { Case, Subject, SubjectSandbox } from "./subject.ts";
 export const CASES: Readonly<Record<string, readonly Case[]>> = {
   lifecycle: lifecycleCases,
   exec: execCases,
+  processes: processCases,
+  terminals: terminalCases,
+  ports: portCases,
   files: fileCases,
   isolation: isolationCases,
 };

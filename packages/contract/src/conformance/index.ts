@@ -32,9 +32,14 @@ export function conformance(
 
     for (const [group, cases] of Object.entries(CASES)) {
       describe(group, () => {
-        for (const { name: title, run } of cases) {
+        for (const { name: title, run, facet } of cases) {
           const refusal = expectedRefusals[title];
-          if (!refusal) it(title, () => run({ subject, sandbox }));
+          if (!refusal)
+            it(title, () => {
+              const isOffered = !facet || subject.facets.includes(facet);
+              const running = () => run({ subject, sandbox });
+              return isOffered ? running() : refuses("unsupported", running);
+            });
           else
             it(`refuses (${refusal.reason}): ${title}`, () =>
               refuses(refusal.code, () => run({ subject, sandbox })));

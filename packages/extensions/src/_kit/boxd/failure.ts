@@ -15,7 +15,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   command_not_executable: "command_not_executable",
   storage_full: "storage_full",
   unavailable: "extension_unavailable",
-  refused: "extension_failed",
+  refused: "port_closed",
 };
 
 /** The message comes from inside, so it is only ever shown, cut to a length, never acted upon. */

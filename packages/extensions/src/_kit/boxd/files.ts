@@ -61,7 +61,7 @@ async function* content(stream: Stream): AsyncGenerator<Uint8Array> {
     for (;;) {
       const item = await stream.next();
       if (item.type === "data") yield item.data;
-      if (item.type === "end") return;
+      if (item.type === "end" || item.type === "cancelled") return;
     }
   } finally {
     stream.cancel();
@@ -72,6 +72,7 @@ async function resultOf(stream: Stream): Promise<Readonly<Record<string, unknown
   for (;;) {
     const item = await stream.next();
     if (item.type === "end") return item.result;
+    if (item.type === "cancelled") throw new SandboxerError("internal", "nobody waits for this any more");
   }
 }
 
