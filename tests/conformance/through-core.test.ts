@@ -50,8 +50,10 @@ async function openThroughCore(): Promise<Subject> {
 /** Files whose way in is asked for at each use, as a front would. */
 function lazily(open: () => Promise<Files>): Files {
   return new Proxy({} as Files, {
-    get: (_, name: keyof Files) => async (path: string, second: never, third: never) =>
-      (await open())[name](path, second, third),
+    get:
+      (_, name: keyof Files) =>
+      async (...given: unknown[]) =>
+        ((await open())[name] as (...given: unknown[]) => unknown)(...given),
   });
 }
 

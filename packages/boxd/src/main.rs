@@ -5,6 +5,7 @@ mod hold;
 mod serve;
 mod setup;
 mod sys;
+mod tar;
 mod tree;
 mod wire;
 

@@ -19,11 +19,17 @@ export type {
 } from "./extension.ts";
 export {
   type ByteSource,
+  type FileChange,
   type FileContent,
   type FileEntry,
   type Files,
+  type FileWatch,
+  fileChangeSchema,
   fileEntrySchema,
   type ReadOptions,
+  type Unpacked,
+  type UnpackOptions,
+  unpackedSchema,
   type WriteOptions,
 } from "./files.ts";
 export {
@@ -104,4 +110,5 @@ export {
   listQuerySchema,
   processListSchema,
   signalBodySchema,
+  xattrsAnswerSchema,
 } from "./wire.ts";

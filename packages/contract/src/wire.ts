@@ -52,6 +52,9 @@ export type ExecLine = z.infer<typeof execLineSchema>;
 
 export const processListSchema = z.strictObject({ processes: z.array(processInfoSchema) });
 
+/** Values travel as base64. */
+export const xattrsAnswerSchema = z.strictObject({ xattrs: z.record(z.string(), z.base64()) });
+
 export const signalBodySchema = z.strictObject({ signal: signalSchema });
 
 const errorSchema = z.object({

@@ -140,5 +140,13 @@ function plainFiles(folder: string): Files {
     mkdir: unsupported,
     move: unsupported,
     remove: unsupported,
+    chmod: unsupported,
+    symlink: unsupported,
+    xattrs: unsupported,
+    setXattr: unsupported,
+    removeXattr: unsupported,
+    watch: unsupported,
+    pack: unsupported,
+    unpack: unsupported,
   };
 }

@@ -1,11 +1,8 @@
 import { Buffer } from "node:buffer";
-import { clearTimeout, setTimeout } from "node:timers";
 import { setImmediate as immediate } from "node:timers/promises";
 import type { ExecLine, Process, ProcessEvent } from "@sandboxer/contract";
 import type { Report } from "./failure.ts";
-
-/** Clients take five minutes without a byte for a lost connection. */
-const LONGEST_SILENCE_MS = 60_000;
+import { LONGEST_SILENCE_MS, within } from "./silence.ts";
 
 /** Enough for one write; past it, what is ready goes out before more is read. */
 const BATCH_CHARACTERS = 256 << 10;
@@ -73,15 +70,6 @@ export function eventStream(
     },
     { highWaterMark: 0 },
   );
-}
-
-/** What comes, or nothing when it takes too long. */
-async function within<T>(ms: number, coming: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms);
-  });
-  return Promise.race([coming, silence]).finally(() => clearTimeout(timer));
 }
 
 function line(value: ExecLine): string {

@@ -21,6 +21,8 @@ export const path = z
   .max(4096)
   .regex(/^[^\0]*$/, "no NUL");
 
+export const user = z.string().max(64).optional();
+
 /** An id has the form of a name, so one schema holds both. */
 export const sandboxParams = z.strictObject({ id: nameSchema });
 

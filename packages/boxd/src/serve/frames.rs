@@ -3,6 +3,7 @@
 use super::Server;
 use super::stream::{Stream, StreamId, Work};
 use crate::wire::STDIN;
+use crate::wire::failure::Failure;
 use crate::wire::frame::{Body, Frame, Kind, Malformed};
 use crate::wire::inbound::Inbound;
 use crate::wire::serve_request::ServeRequest;
@@ -127,15 +128,22 @@ impl Server {
             }
             Work::Write(writing) => match writing.write(bytes) {
                 Ok(()) => vec![(id, bytes.len())],
-                Err(failure) => {
-                    self.streams.remove(&id);
-                    self.conclude(id, Err(failure));
-                    return Ok(());
-                }
+                Err(failure) => return self.give_up(id, failure),
+            },
+            Work::Unpack(unpacking) => match unpacking.write(bytes, self.identity) {
+                Ok(()) => vec![(id, bytes.len())],
+                Err(failure) => return self.give_up(id, failure),
             },
             _ => vec![(id, bytes.len())],
         };
         self.give_credit(digested);
+        Ok(())
+    }
+
+    /// What comes cannot be taken, so the stream is over.
+    fn give_up(&mut self, id: StreamId, failure: Failure) -> Result<(), Malformed> {
+        self.streams.remove(&id);
+        self.conclude(id, Err(failure));
         Ok(())
     }
 
@@ -160,12 +168,16 @@ impl Server {
                 dial.input.end();
                 self.update_dial_interest(id);
             }
-            Work::Write(_) => {
-                let Some(Stream { work: Work::Write(writing), .. }) = self.streams.remove(&id)
-                else {
-                    return;
+            Work::Write(_) | Work::Unpack(_) => {
+                let outcome = match self.streams.remove(&id) {
+                    Some(Stream { work: Work::Write(writing), .. }) => {
+                        writing.finish(self.identity)
+                    }
+                    Some(Stream { work: Work::Unpack(unpacking), .. }) => {
+                        unpacking.finish(self.identity)
+                    }
+                    _ => return,
                 };
-                let outcome = writing.finish(self.identity);
                 self.conclude(id, outcome);
             }
             _ => {}

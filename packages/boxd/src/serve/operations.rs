@@ -2,8 +2,7 @@
 
 use super::Server;
 use super::dial::Dial;
-use super::files::write::Writing;
-use super::files::{self, change, copy::Copying, list::Listing, read::Reading, remove::Removing};
+use super::files;
 use super::process::Process;
 use super::stream::{Stream, StreamId, Work};
 use super::users;
@@ -39,11 +38,10 @@ impl Server {
         };
         self.streams.insert(id, Stream::new(work));
         self.update_dial_interest(id);
+        self.watch_files(id);
     }
 
     fn try_begin(&mut self, id: StreamId, request: ServeRequest) -> Result<Begun, Failure> {
-        let user = |asked: Option<String>| users::find(asked.as_deref(), self.identity);
-        let identity = self.identity;
         match request {
             ServeRequest::Exec(exec) => {
                 let process = self.exec(exec)?;
@@ -65,29 +63,9 @@ impl Server {
             }
             ServeRequest::Signal { process, signal } => self.signal(&process, &signal),
             ServeRequest::Resize { process, size } => self.resize(&process, size),
-            ServeRequest::Read { path, offset, length, user: asked } => {
-                Reading::begin(&path, offset, length, &user(asked)?, identity)
-            }
-            ServeRequest::Write(request) => {
-                let user = user(request.user.clone())?;
-                Writing::begin(&request, user, identity)
-            }
-            ServeRequest::Stat { path, follow, user: asked } => {
-                files::entry::stat(&path, follow, &user(asked)?, identity)
-                    .map(|entry| Begun::Done(json!({ "entry": entry.to_json() })))
-            }
-            ServeRequest::List { path, depth, user: asked } => {
-                Listing::begin(&path, depth, user(asked)?, identity)
-            }
-            ServeRequest::Mkdir { path, parents, mode, user: asked } => {
-                change::make_directory(&path, parents, mode, &user(asked)?, identity)
-                    .map(|created| Begun::Done(json!({ "created": created })))
-            }
-            ServeRequest::Move { from, to, user: asked } => {
-                Copying::begin_move(&from, &to, user(asked)?, identity)
-            }
-            ServeRequest::Remove { path, recursive, user: asked } => {
-                Removing::begin(&path, recursive, user(asked)?, identity)
+            ServeRequest::Files(request, asked) => {
+                let user = users::find(asked.as_deref(), self.identity)?;
+                files::begin(request, user, self.identity)
             }
             ServeRequest::Dial { port } => {
                 Dial::begin(port).map(|dial| Begun::Working(Work::Dial(dial)))

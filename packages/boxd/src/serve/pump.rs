@@ -53,7 +53,9 @@ impl Server {
                 dial.update_interest(&self.epoll, id, stream.credit > 0);
                 progress
             }
-            Work::Write(_) => Progress::Waiting,
+            Work::Pack(packing) => packing.advance(number, &mut stream.credit, self.identity, out),
+            Work::Watch(watching) => watching.advance(number, &mut stream.credit, out),
+            Work::Write(_) | Work::Unpack(_) => Progress::Waiting,
         }
     }
 
@@ -98,6 +100,7 @@ impl Server {
                 self.update_output_interest(process);
             }
             Work::Dial(dial) => dial.close(&self.epoll),
+            Work::Watch(watching) => watching.close(&self.epoll),
             _ => {}
         }
     }

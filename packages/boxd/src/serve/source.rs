@@ -20,6 +20,7 @@ pub enum Source {
         process: u32,
     },
     Dial(StreamId),
+    Watch(StreamId),
     /// A pipe that a process left to others.
     Leftover(u32),
 }
@@ -40,6 +41,7 @@ impl Source {
             Source::Input { process } => (6, 0, process),
             Source::Dial(StreamId { connection, number }) => (7, connection, number),
             Source::Leftover(number) => (8, 0, number),
+            Source::Watch(StreamId { connection, number }) => (9, connection, number),
         };
         kind << KIND_SHIFT | u64::from(connection) << CONNECTION_SHIFT | u64::from(number)
     }
@@ -56,7 +58,8 @@ impl Source {
             5 => Source::Output { process: number, channel: 1 },
             6 => Source::Input { process: number },
             7 => Source::Dial(StreamId { connection, number }),
-            _ => Source::Leftover(number),
+            8 => Source::Leftover(number),
+            _ => Source::Watch(StreamId { connection, number }),
         }
     }
 }

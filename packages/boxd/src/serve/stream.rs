@@ -3,8 +3,11 @@
 use super::dial::Dial;
 use super::files::copy::Copying;
 use super::files::list::Listing;
+use super::files::pack::Packing;
 use super::files::read::Reading;
 use super::files::remove::Removing;
+use super::files::unpack::Unpacking;
+use super::files::watch::Watching;
 use super::files::write::Writing;
 use crate::wire::FIRST_CREDIT;
 
@@ -37,6 +40,9 @@ pub enum Work {
     List(Listing),
     Remove(Removing),
     Move(Copying),
+    Pack(Packing),
+    Unpack(Unpacking),
+    Watch(Watching),
     Dial(Dial),
 }
 

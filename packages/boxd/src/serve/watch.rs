@@ -109,6 +109,7 @@ impl Server {
             Source::Output { process, channel } => self.read_output(process, channel),
             Source::Input { process } => self.feed(process),
             Source::Dial(stream) => self.dial_event(stream, event),
+            Source::Watch(stream) => self.hear_of_files(stream),
             Source::Leftover(number) => self.drain_leftover(number),
         }
     }

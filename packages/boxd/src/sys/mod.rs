@@ -3,6 +3,8 @@
 pub mod credentials;
 pub mod descriptor;
 pub mod epoll;
+pub mod inotify;
+pub mod link;
 pub mod memory;
 pub mod mount;
 pub mod network;
@@ -13,6 +15,7 @@ pub mod spawn;
 pub mod time;
 pub mod tty;
 pub mod unix_socket;
+pub mod xattr;
 
 use std::ffi::CString;
 use std::io;

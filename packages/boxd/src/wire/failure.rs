@@ -20,10 +20,11 @@ pub enum Code {
     StorageFull,
     Unavailable,
     Refused,
+    Unsupported,
     Internal,
 }
 
-const SPELLINGS: [(Code, &str); 15] = [
+const SPELLINGS: [(Code, &str); 16] = [
     (Code::InvalidRequest, "invalid_request"),
     (Code::AlreadyExists, "already_exists"),
     (Code::NotFound, "not_found"),
@@ -38,6 +39,7 @@ const SPELLINGS: [(Code, &str); 15] = [
     (Code::StorageFull, "storage_full"),
     (Code::Unavailable, "unavailable"),
     (Code::Refused, "refused"),
+    (Code::Unsupported, "unsupported"),
     (Code::Internal, "internal"),
 ];
 
@@ -91,6 +93,8 @@ impl Failure {
             libc::ELOOP | libc::ENAMETOOLONG | libc::EINVAL | libc::EILSEQ | libc::ENXIO => {
                 Code::InvalidRequest
             }
+            libc::ENODATA => Code::NotFound,
+            libc::EOPNOTSUPP => Code::Unsupported,
             _ => Code::Internal,
         };
         Failure::new(code, format!("{path}: {error}"))

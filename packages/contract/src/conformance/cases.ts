@@ -1,3 +1,4 @@
+import { attributeCases } from "./attributes.ts";
 import { execCases } from "./exec.ts";
 import { fileCases } from "./files.ts";
 import { isolationCases } from "./isolation.ts";
@@ -6,6 +7,7 @@ import { portCases } from "./ports.ts";
 import { processCases } from "./processes.ts";
 import type { Case } from "./subject.ts";
 import { terminalCases } from "./terminals.ts";
+import { treeCases } from "./trees.ts";
 
 export type { Case, Subject, SubjectSandbox } from "./subject.ts";
 
@@ -17,5 +19,7 @@ export const CASES: Readonly<Record<string, readonly Case[]>> = {
   terminals: terminalCases,
   ports: portCases,
   files: fileCases,
+  attributes: attributeCases,
+  trees: treeCases,
   isolation: isolationCases,
 };

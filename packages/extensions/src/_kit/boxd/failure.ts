@@ -16,6 +16,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   storage_full: "storage_full",
   unavailable: "extension_unavailable",
   refused: "port_closed",
+  unsupported: "unsupported",
 };
 
 /** The message comes from inside, so it is only ever shown, cut to a length, never acted upon. */
