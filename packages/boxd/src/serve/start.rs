@@ -7,7 +7,7 @@ use crate::sys::epoll::Epoll;
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::sys::signal::{self, Signals};
 use crate::sys::spawn::Spawner;
-use crate::sys::{descriptor, process};
+use crate::sys::{descriptor, memory, process};
 use crate::wire::failure::Failure;
 use crate::wire::fields::Dictionary;
 use crate::wire::hold_request::Create;
@@ -28,6 +28,8 @@ impl Server {
         listener: UnixListener,
     ) -> Result<Server, Failure> {
         let failed = |error| Failure::unavailable("first process", &error);
+        // hold's own name the host's folders.
+        memory::hide_arguments(b"boxd\0serve").map_err(failed)?;
         let environment = create.env.clone();
         let mut server = start(&create.id, environment, Some(listener)).map_err(failed)?;
         descriptor::replace_standard_streams(&server.nowhere).map_err(failed)?;
