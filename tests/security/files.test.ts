@@ -8,6 +8,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { removeEngine } from "../conformance/remove-engine.ts";
+import { archiveOf } from "./archive.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
@@ -89,7 +90,7 @@ describe("files and folders, asked for with bad intent", () => {
       () => sandbox.files.stat("through-init"),
       () => sandbox.files.list("/proc/1/root"),
       () => sandbox.files.watch("/proc/1/root"),
-      () => sandbox.files.unpack("/proc/self/fd", [new Uint8Array(1024)]),
+      () => sandbox.files.unpack("/proc/self/fd", [archiveOf([{ name: "x", content: "y" }])]),
     ]) {
       expect(["path_not_found", "permission_denied", "invalid_request"]).toContain(await codeOf(verb()));
     }
