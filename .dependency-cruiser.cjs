@@ -120,7 +120,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "(^|/)(target|coverage)/" },
+    exclude: { path: "(^|/)(target|coverage|dist)/" },
     // A type-only import is an arrow too.
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "types"] },

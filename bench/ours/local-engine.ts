@@ -1,77 +1,30 @@
-import { join } from "node:path";
-import {
-  type CreateContext,
-  collect,
-  type ExecRequest,
-  newSandboxId,
-  type Process,
-  type SandboxSpec,
-} from "@sandboxer/contract";
-import { createLocalExtension } from "@sandboxer/extensions/local";
-import { endProcessesOf } from "../../tests/capabilities/processes.ts";
 import type { Subject } from "../subject.ts";
+import { openEngine } from "./engine.ts";
 
-const TRUE: ExecRequest = { argv: ["true"], env: {}, stdin: false };
-
-/** The extension itself, without core and without HTTP. */
 export const localEngine: Subject = {
   name: "sandboxer: local engine",
   version: async () => "this tree",
-  async open({ rootfs, scratch }) {
-    const directory = join(scratch, "engine");
-    const extension = createLocalExtension({ dir: directory });
-    const probe = await extension.probe();
-    if (probe.status === "unavailable") throw new Error(`${probe.reason} ${probe.fix}`);
-    const context = (): CreateContext => ({
-      installationId: "bench",
-      orgId: "bench",
-      sandboxId: newSandboxId(),
-    });
-    const spec = specOf(rootfs);
-    const close = async (): Promise<void> => {
-      for (const { ref } of await extension.list(context())) await extension.destroy(ref, context());
-      await extension.close();
-      endProcessesOf(directory);
-    };
-    const live = await extension.create(spec, context()).catch(async (error) => {
-      await close();
+  async open(place) {
+    const engine = await openEngine(place);
+    const live = await engine.create().catch(async (error) => {
+      await engine.close();
       throw error;
     });
     return {
       cycle: async () => {
         const begun = performance.now();
-        const box = await extension.create(spec, context());
+        const box = await engine.create();
         const created = performance.now();
-        await succeeds(await box.exec(TRUE, "bench"));
+        await engine.runTrue(box);
         const ran = performance.now();
-        await extension.destroy(box.ref, context());
-        const destroyed = performance.now();
-        box.close();
-        return { create: created - begun, "first exec": ran - created, destroy: destroyed - ran };
+        await engine.destroy(box);
+        return { create: created - begun, "first exec": ran - created, destroy: performance.now() - ran };
       },
-      exec: async () => succeeds(await live.exec(TRUE, "bench")),
+      exec: () => engine.runTrue(live),
       close: async () => {
         live.close();
-        await close();
+        await engine.close();
       },
     };
   },
 };
-
-function specOf(rootfs: string): SandboxSpec {
-  return {
-    schema: 1,
-    image: { kind: "rootfs", path: rootfs },
-    isolation: "process",
-    persistence: "ephemeral",
-    network: { egress: "deny" },
-    env: {},
-    labels: {},
-    ttlMs: 900_000,
-  };
-}
-
-async function succeeds(process: Process): Promise<void> {
-  const { exit } = await collect(process);
-  if (exit.kind !== "exited" || exit.code !== 0) throw new Error(`true ended with ${JSON.stringify(exit)}`);
-}

@@ -3,6 +3,7 @@ import { accessSync, constants } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { findCargo } from "../../scripts/cargo.js";
+import { guestSystem } from "../guest/system.ts";
 import { ensureDebianPackage } from "./debian.ts";
 import { sharedDockerd } from "./shared-dockerd.ts";
 
@@ -20,6 +21,10 @@ export const CAPABILITIES = {
     await run("unshare", ["--user", "--map-root-user", "--mount", "--net", "true"]).catch(() => {
       throw new Error("user namespaces are off: `sysctl user.max_user_namespaces` must not be 0");
     });
+  },
+  "x86-64": async () => {
+    if (process.arch !== "x64")
+      throw new Error(`this is ${process.arch}: the numbers in the test are x86-64's`);
   },
   root: async () => {
     if (process.getuid?.() !== 0) throw new Error("this is not root: run the tests as root");
@@ -45,6 +50,30 @@ export const CAPABILITIES = {
     const found = findCargo();
     if (found.problem !== undefined) throw new Error(found.problem);
     return found;
+  },
+  /** What security tests run inside sandboxes; see packages/boxd/examples/probe. */
+  probe: async () => {
+    const { cargo, env } = await CAPABILITIES.cargo();
+    const cwd = fileURLToPath(new URL("../../packages/boxd", import.meta.url));
+    await run(cargo, ["build", "--release", "--locked", "--example", "probe"], { cwd, env });
+    return { path: `${cwd}/target/release/examples/probe` };
+  },
+  limits: async () => {
+    await CAPABILITIES.root();
+    for (const needed of ["e2fsprogs", "python3"]) await ensureDebianPackage(needed);
+    for (const path of ["/sys/fs/cgroup", "/dev/loop-control"]) {
+      try {
+        accessSync(path, constants.W_OK);
+      } catch {
+        throw new Error(`${path} cannot be written: run the tests on a machine or in a privileged container`);
+      }
+    }
+  },
+  /** A Debian kernel to run things on, in a virtual machine; see tests/guest. */
+  qemu: async () => {
+    if (process.arch !== "x64") throw new Error(`the guest is x86-64, and this machine is ${process.arch}`);
+    for (const needed of ["qemu-system-x86", "e2fsprogs", "xz-utils"]) await ensureDebianPackage(needed);
+    return guestSystem();
   },
   bubblewrap: () => program("bubblewrap", "/usr/bin/bwrap"),
   runc: () => program("runc", "/usr/sbin/runc"),

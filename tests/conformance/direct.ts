@@ -2,8 +2,10 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  DEFAULT_RESOURCES,
   type Extension,
   execRequestSchema,
+  type Image,
   newRowId,
   newSandboxId,
   SandboxerError,
@@ -19,6 +21,8 @@ export const PLAIN_SPEC: SandboxSpec = {
   isolation: "process",
   persistence: "ephemeral",
   network: { egress: "deny" },
+  resources: DEFAULT_RESOURCES,
+  limits: "best-effort",
   env: {},
   labels: {},
   ttlMs: 120_000,
@@ -27,15 +31,17 @@ export const PLAIN_SPEC: SandboxSpec = {
 const unsupported = () => Promise.reject(new SandboxerError("unsupported", "not in this extension"));
 
 /** Ring one: the extension itself, nothing in between. */
-export function directSubject(extension: Extension): Subject {
+export function directSubject(extension: Extension, image: Image = { kind: "host" }): Subject {
   const installationId = newRowId("ins");
   const orgId = newRowId("org");
   const attachmentId = newRowId("att");
   return {
-    facets: extension.manifest.facets,
     async create(input = {}) {
       const sandboxId = newSandboxId();
-      const box = await extension.create({ ...PLAIN_SPEC, ...input }, { installationId, orgId, sandboxId });
+      const box = await extension.create(
+        { ...PLAIN_SPEC, image, ...input },
+        { installationId, orgId, sandboxId },
+      );
       return {
         id: sandboxId,
         files: box.files,
@@ -44,6 +50,9 @@ export function directSubject(extension: Extension): Subject {
         processes: () => box.processes(),
         pty: box.pty ?? { resize: unsupported },
         ports: box.ports ?? { dial: unsupported },
+        pause: async () => facet(extension.pause).pause(box.ref, { installationId }),
+        resume: async () => facet(extension.pause).resume(box.ref, { installationId }),
+        metrics: async () => facet(extension.metrics).read(box.ref, { installationId }),
       };
     },
     async list() {
@@ -52,6 +61,11 @@ export function directSubject(extension: Extension): Subject {
     destroy: (id) => extension.destroy(id, { installationId }),
     close: () => extension.close(),
   };
+}
+
+function facet<T>(there: T | undefined): T {
+  if (there) return there;
+  throw new SandboxerError("unsupported", "the extension does not have this facet");
 }
 
 export async function openDirect(): Promise<Subject> {

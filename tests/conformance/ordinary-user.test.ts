@@ -12,13 +12,26 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 
 const { describe, given } = await requires("linux-userns", "boxd", "ordinary-user");
 
+interface Outcome {
+  readonly name: string;
+  readonly failure?: string;
+  readonly code?: string;
+}
+
+/** What takes a control group that an ordinary user is not given. */
+const NO_FREEZER = "nobody has given this user a control group";
+const REFUSED: Readonly<Record<string, string>> = Object.fromEntries(
+  CASES.pause?.map(({ name }) => [name, NO_FREEZER]) ?? [],
+);
+
 /**
  * The suite again, with neither root nor a subordinate range: in a copy the other user can read,
  * wherever this checkout lies.
  */
 describe("conformance: local, as an ordinary user", () => {
   let place: string;
-  const failures = new Map<string, string | undefined>();
+  const outcomes = new Map<string, Outcome>();
+  let table: { bestEffort: string[]; refusal: { code?: string; message?: string } };
 
   beforeAll(async () => {
     const { uid, gid } = given["ordinary-user"];
@@ -46,8 +59,9 @@ describe("conformance: local, as an ordinary user", () => {
       },
     );
     for (const line of stdout.trim().split("\n")) {
-      const { name, failure } = JSON.parse(line) as { name: string; failure?: string };
-      failures.set(name, failure);
+      const said = JSON.parse(line);
+      if (said.name) outcomes.set(said.name, said);
+      else table = said;
     }
   }, 150_000);
 
@@ -56,9 +70,27 @@ describe("conformance: local, as an ordinary user", () => {
   });
 
   for (const { name } of Object.values(CASES).flat()) {
-    it(name, () => {
-      expect(failures.has(name), "the case ran").toBe(true);
-      expect(failures.get(name)).toBeUndefined();
+    const refused = REFUSED[name];
+    it(refused ? `refuses (${refused}): ${name}` : name, () => {
+      expect(outcomes.has(name), "the case ran").toBe(true);
+      const { failure, code } = outcomes.get(name) ?? {};
+      if (refused) expect(code).toBe("extension_unavailable");
+      else expect(failure).toBeUndefined();
     });
   }
+
+  it("says what is not in force, exactly", () => {
+    expect(table.bestEffort.map((sentence) => sentence.split(":")[0]).sort()).toEqual([
+      "cpus",
+      "disk",
+      "memory",
+      "pids",
+    ]);
+    for (const sentence of table.bestEffort) expect(sentence).toMatch(/: not limited, because ./);
+  });
+
+  it("refuses a sandbox whose limits are required, and names the layer", () => {
+    expect(table.refusal.code).toBe("extension_unavailable");
+    expect(table.refusal.message).toMatch(/limits are required, and cpus cannot be limited: .*control group/);
+  });
 });

@@ -19,7 +19,6 @@ async function openThroughCore(): Promise<Subject> {
   const core = await createCore({ store, extensions: [extension] });
   await core.start();
   return {
-    facets: extension.manifest.facets,
     async create(input = {}) {
       const { id } = await core.create(principal, { ttlMs: 120_000, ...input });
       return {
@@ -29,11 +28,14 @@ async function openThroughCore(): Promise<Subject> {
         processes: () => core.ps(principal, id),
         pty: { resize: (process, size) => core.resize(principal, id, process, size) },
         ports: { dial: (port) => core.dial(principal, id, port) },
+        pause: () => core.pause(principal, id),
+        resume: () => core.resume(principal, id),
+        metrics: () => core.metrics(principal, id),
         files: lazily(() => core.files(principal, id)),
       };
     },
     async list() {
-      const { sandboxes } = await core.list(principal, { states: ["running"], limit: 200 });
+      const { sandboxes } = await core.list(principal, { states: ["running", "paused"], limit: 200 });
       return sandboxes.map(({ id }) => id);
     },
     async destroy(id) {

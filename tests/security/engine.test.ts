@@ -44,7 +44,7 @@ describe("the local engine, seen from the host", () => {
   it("NS-1 has every namespace of its own", () => {
     const [inside, outside] = [namespacesOf(initPidOf(dir, box.ref)), namespacesOf("self")];
     for (const [name, link] of Object.entries(inside)) expect(link, name).not.toBe(outside[name]);
-    expect(Object.keys(inside)).toHaveLength(6);
+    expect(Object.keys(inside)).toHaveLength(7);
   });
 
   it("UM-1 never maps an id to the host's root", () => {

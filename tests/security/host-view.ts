@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 /** Checks ask the host, never the sandbox: what is inside may lie. */
 
-const NAMESPACES = ["user", "mnt", "pid", "net", "ipc", "uts"] as const;
+const NAMESPACES = ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"] as const;
 
 export function initPidOf(engineDir: string, sandboxId: string): number {
   const record = JSON.parse(readFileSync(join(engineDir, "boxes", sandboxId, "box.json"), "utf8"));
@@ -26,6 +26,24 @@ export function processesIn(pidNamespace: string): number[] {
     }
   }
   return found;
+}
+
+/** The host's pid of what has `pid` in the pid namespace of a sandbox's first process. */
+export function hostPidOf(initPid: number, pid: number): number {
+  for (const candidate of processesIn(namespacesOf(initPid).pid as string)) {
+    const inside = /^NSpid:.*\s(\d+)$/m.exec(readFileSync(`/proc/${candidate}/status`, "utf8"))?.[1];
+    if (Number(inside) === pid) return candidate;
+  }
+  throw new Error(`nothing has pid ${pid} there`);
+}
+
+/** Does it run that program, and has nothing to do? */
+export function isAsleep(pid: number, program: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8").includes(`(${program}) S `);
+  } catch {
+    return false;
+  }
 }
 
 export const idMapOf = (pid: number): number[][] =>

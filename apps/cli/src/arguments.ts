@@ -50,3 +50,15 @@ export function portNumber(text: string): number {
   if (!(port <= 65_535)) throw new InvalidArgumentError("A port is a number from 0 to 65535.");
   return port;
 }
+
+/** `a,b,c`; nothing between two commas is nothing. */
+export function list(text: string): string[] {
+  return text.split(",").flatMap((part) => part.trim() || []);
+}
+
+/** Dollars as people write them, to whole micro-dollars. */
+export function microUsd(text: string): number {
+  const [, whole = "", part = ""] = /^\$?(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
+  if (whole === "") throw new InvalidArgumentError("Give an amount in dollars such as 2.50.");
+  return Number(whole) * 1_000_000 + Number(part.padEnd(6, "0"));
+}

@@ -1,43 +1,65 @@
-import { SandboxerError } from "@sandboxer/contract";
-import { type Client, createClient } from "@sandboxer/sdk";
+import type { CreateBody } from "@sandboxer/contract";
+import type { Client, Once, Sandbox } from "@sandboxer/sdk";
 
-interface Connected {
-  readonly client: Client;
-  close(): Promise<void>;
+/** What a command that only creates and uses sandboxes needs: a client has it, and so has core. */
+interface Sandboxes {
+  create(body: CreateBody, once?: Once): Promise<Handle>;
+  get(idOrName: string): Promise<Handle>;
+}
+export type Handle = Pick<Sandbox, "id" | "info" | "exec" | "destroy">;
+
+/** The gateway that SANDBOXER_URL names, or the one that runs for this home. */
+async function connectToRunning(home: string): Promise<Client | undefined> {
+  const { findRootKey, findRunning } = await import("@sandboxer/gateway/home");
+  const running = findRunning(home)?.url;
+  const url = process.env.SANDBOXER_URL || running;
+  if (!url) return undefined;
+  // The key in this home opens this home's gateway; no other is ever shown it.
+  const apiKey = process.env.SANDBOXER_API_KEY || (url === running ? findRootKey(home) : undefined);
+  if (!apiKey) {
+    const { SandboxerError } = await import("@sandboxer/contract");
+    throw new SandboxerError("unauthenticated", `there is no key for ${url}`, {
+      hint: "Set SANDBOXER_API_KEY to a key of that gateway.",
+    });
+  }
+  const { createClient } = await import("@sandboxer/sdk");
+  return createClient({ url, apiKey });
 }
 
 /**
- * The gateway to use: the one SANDBOXER_URL names, the one that runs for this home, or one opened
- * within this process. The engine's sandboxes outlive their gateway, so the last works for every
- * command.
+ * Gives a client of the gateway to the work; where none runs, of one opened within this process.
+ * The engine's sandboxes outlive their gateway, so that works for every command.
  */
-async function connect(): Promise<Connected> {
-  const { findRootKey, findRunning, homeDirectory } = await import("@sandboxer/gateway/home");
-  const home = homeDirectory();
-  const running = findRunning(home)?.url;
-  const url = process.env.SANDBOXER_URL || running;
-  if (url) {
-    // The key in this home opens this home's gateway; no other is ever shown it.
-    const apiKey = process.env.SANDBOXER_API_KEY || (url === running ? findRootKey(home) : undefined);
-    if (!apiKey) {
-      throw new SandboxerError("unauthenticated", `there is no key for ${url}`, {
-        hint: "Set SANDBOXER_API_KEY to a key of that gateway.",
-      });
-    }
-    return { client: createClient({ url, apiKey }), close: async () => {} };
-  }
-  const { openGateway, silent } = await import("@sandboxer/gateway");
-  const gateway = await openGateway({ home, listen: false, log: silent });
-  const client = createClient({ url: "http://localhost", apiKey: gateway.apiKey, fetch: gateway.fetch });
-  return { client, close: () => gateway.close() };
-}
-
-/** Gives a client to the work and lets go of it afterwards, whatever happens. */
 export async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
-  const { client, close } = await connect();
+  const home = await homeOfThis();
+  const running = await connectToRunning(home);
+  if (running) return work(running);
+  const [{ openGateway, silent }, { createClient }] = await Promise.all([
+    import("@sandboxer/gateway"),
+    import("@sandboxer/sdk"),
+  ]);
+  const { apiKey, fetch, close } = await openGateway({ home, listen: false, log: silent });
   try {
-    return await work(client);
+    return await work(createClient({ url: "http://localhost", apiKey, fetch }));
   } finally {
     await close();
   }
+}
+
+/** The same for what is to be quick: without a gateway, core is asked directly and HTTP is not even loaded. */
+export async function withSandboxes<T>(work: (sandboxes: Sandboxes) => Promise<T>): Promise<T> {
+  const home = await homeOfThis();
+  const running = await connectToRunning(home);
+  if (running) return work(running.sandboxes);
+  const { openWithin } = await import("@sandboxer/gateway/within");
+  const { sandboxes, close } = await openWithin(home);
+  try {
+    return await work(sandboxes);
+  } finally {
+    await close();
+  }
+}
+
+async function homeOfThis(): Promise<string> {
+  return (await import("@sandboxer/gateway/home")).homeDirectory();
 }

@@ -1,11 +1,10 @@
-import { join } from "node:path";
-import { type Core, createCore, openSqliteStore } from "@sandboxer/core";
-import { createLocalExtension } from "@sandboxer/extensions/local";
+import { SandboxerError } from "@sandboxer/contract";
+import type { Core } from "@sandboxer/core";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
+import { openInstallation } from "./installation.ts";
 import { lockHome } from "./lock.ts";
 import { createLog, type Log } from "./log.ts";
 import { createApp } from "./rest/app.ts";
-import { enrolRootKey, openRootKey } from "./root-key.ts";
 import { type Listen, listen } from "./serve.ts";
 
 export interface GatewayOptions {
@@ -14,6 +13,8 @@ export interface GatewayOptions {
   /** `false` opens the gateway for this process alone, through `fetch`. */
   readonly listen: Listen | false;
   readonly log?: Log;
+  /** Sandboxes kept ready of each kind that is asked for. SANDBOXER_POOL or none, unless said otherwise. */
+  readonly pool?: number;
 }
 
 export interface Gateway {
@@ -27,9 +28,9 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/** The only place that names extensions and puts the parts together. */
+/** An installation with HTTP in front of it. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const { home = homeDirectory(), log = createLog() } = options;
+  const { home = homeDirectory(), log = createLog(), pool = poolByEnvironment() } = options;
   const closers: (() => unknown)[] = [];
   /** Last opened, first closed; also what undoes an opening that fails half-way. */
   const close = async () => {
@@ -38,16 +39,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     makeHome(home);
     if (options.listen) closers.push(lockHome(home));
-    const apiKey = openRootKey(home);
-    const store = openSqliteStore(join(home, "state.db"));
-    closers.push(() => store.close());
-    await enrolRootKey(store, apiKey);
-    const core = await createCore({
-      store,
-      extensions: [createLocalExtension({ dir: join(home, "engine") })],
-      report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
-    });
-    closers.push(() => core.close());
+    const { core, apiKey, close: closeInstallation } = await openInstallation(home, log, pool);
+    closers.push(closeInstallation);
     await core.start();
     const app = createApp({ core, log, allowed: allowedByEnvironment() });
     const fetch = (url: string, init?: RequestInit) => Promise.resolve(app.fetch(new Request(url, init)));
@@ -61,6 +54,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     await close();
     throw error;
   }
+}
+
+function poolByEnvironment(): number {
+  const text = process.env.SANDBOXER_POOL || "0";
+  if (/^\d{1,3}$/.test(text)) return Number(text);
+  throw new SandboxerError("invalid_request", "SANDBOXER_POOL is a number from 0 to 999");
 }
 
 function allowedByEnvironment() {

@@ -1,8 +1,6 @@
-import { createHash } from "node:crypto";
 import { linkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { newApiKey, newRowId, SandboxerError } from "@sandboxer/contract";
-import type { Store } from "@sandboxer/core";
+import { newApiKey, SandboxerError } from "@sandboxer/contract";
 import { findRootKey } from "./home.ts";
 
 /**
@@ -34,26 +32,5 @@ function makeRootKey(home: string): string {
     throw error;
   } finally {
     rmSync(draft, { force: true });
-  }
-}
-
-/** Every root key of a home belongs to the same org, so that its sandboxes stay within reach. */
-export async function enrolRootKey(store: Store, apiKey: string): Promise<void> {
-  const hash = createHash("sha256").update(apiKey).digest("hex");
-  if (await store.findPrincipalByKeyHash(hash)) return;
-  const orgId = await store.claimMeta("root-org", newRowId("org"));
-  const principalId = await store.claimMeta("root-principal", newRowId("prn"));
-  try {
-    await store.insertKey({
-      id: newRowId("key"),
-      orgId,
-      principalId,
-      rights: {},
-      hash,
-      createdAtMs: Date.now(),
-    });
-  } catch (error) {
-    // Another process of this home was first.
-    if (!(await store.findPrincipalByKeyHash(hash))) throw error;
   }
 }

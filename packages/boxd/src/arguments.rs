@@ -12,8 +12,10 @@ Usage:
       Launches and watches over the sandboxes of one folder, listening on DIR/hold.sock.
       Goes to the background and returns as soon as it listens, unless --foreground.
       Exits by itself after N ms without sandboxes and clients. Exit code 3: DIR is taken.
-  boxd serve --id ID (--socket PATH | --stdio)
+  boxd serve --id ID (--socket PATH | --stdio) [--ttl-ms N] [--ensure-user]
       Does the work inside a place that something else has isolated, such as a container.
+      Ends by itself after N ms. --ensure-user gives the place a `user` with a home, if it
+      has none. Programs inherit the environment that boxd was started with.
   boxd --version | --help
 ";
 
@@ -37,6 +39,8 @@ pub struct ServeOptions {
     pub id: String,
     /// Without one, standard input and output.
     pub socket: Option<PathBuf>,
+    pub ttl: Option<Duration>,
+    pub ensure_user: bool,
 }
 
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
@@ -57,10 +61,7 @@ fn parse_hold(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, 
         match option.to_str() {
             Some("--dir") => directory = Some(value(&option, &mut arguments)?.into()),
             Some("--idle-exit-ms") => {
-                let text = value(&option, &mut arguments)?;
-                let millis = text.to_str().and_then(|text| text.parse().ok());
-                let millis = millis.ok_or(format!("--idle-exit-ms {text:?} is not a number"))?;
-                idle_exit = Some(Duration::from_millis(millis));
+                idle_exit = Some(milliseconds(&option, &mut arguments)?);
             }
             Some("--foreground") => foreground = true,
             _ => return Err(format!("unknown option {option:?}; see boxd --help")),
@@ -72,6 +73,7 @@ fn parse_hold(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, 
 
 fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
     let (mut id, mut socket, mut stdio) = (None, None, false);
+    let (mut ttl, mut ensure_user) = (None, false);
     while let Some(option) = arguments.next() {
         match option.to_str() {
             Some("--id") => {
@@ -80,13 +82,25 @@ fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
             }
             Some("--socket") => socket = Some(PathBuf::from(value(&option, &mut arguments)?)),
             Some("--stdio") => stdio = true,
+            Some("--ttl-ms") => ttl = Some(milliseconds(&option, &mut arguments)?),
+            Some("--ensure-user") => ensure_user = true,
             _ => return Err(format!("unknown option {option:?}; see boxd --help")),
         }
     }
     if stdio == socket.is_some() {
         return Err("one of --socket and --stdio is needed".to_string());
     }
-    Ok(Command::Serve(ServeOptions { id: id.ok_or("--id is missing")?, socket }))
+    let id = id.ok_or("--id is missing")?;
+    Ok(Command::Serve(ServeOptions { id, socket, ttl, ensure_user }))
+}
+
+fn milliseconds(
+    option: &OsString,
+    arguments: &mut impl Iterator<Item = OsString>,
+) -> Result<Duration, String> {
+    let text = value(option, arguments)?;
+    let millis = text.to_str().and_then(|text| text.parse().ok());
+    millis.map(Duration::from_millis).ok_or(format!("{option:?} {text:?} is not a number"))
 }
 
 fn value(
@@ -115,8 +129,13 @@ mod tests {
             }))
         );
         assert_eq!(
-            parsed("serve --id abc --stdio"),
-            Ok(Command::Serve(ServeOptions { id: "abc".into(), socket: None }))
+            parsed("serve --id abc --stdio --ttl-ms 9"),
+            Ok(Command::Serve(ServeOptions {
+                id: "abc".into(),
+                socket: None,
+                ttl: Some(Duration::from_millis(9)),
+                ensure_user: false,
+            }))
         );
         for wrong in
             ["", "hold", "hold --dir", "hold --dir /x --idle-exit-ms x", "serve --id a", "x"]

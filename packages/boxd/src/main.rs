@@ -1,7 +1,10 @@
 //! boxd, the native daemon of sand-boxer.
 
 mod arguments;
+mod cgroup;
+mod disk;
 mod hold;
+mod seccomp;
 mod serve;
 mod setup;
 mod sys;

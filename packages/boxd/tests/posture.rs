@@ -37,7 +37,7 @@ fn programs_have_namespaces_of_their_own_and_no_right_at_all() {
         let (_sandbox, pid) = running(world, &id, &["sleep", "6160"]);
         let init = world.pid_of(&id);
         let own = std::process::id() as i32;
-        for kind in ["user", "mnt", "pid", "net", "ipc", "uts"] {
+        for kind in ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"] {
             assert_ne!(host::namespace(pid, kind), host::namespace(own, kind), "{kind}");
             assert_eq!(host::namespace(pid, kind), host::namespace(init, kind), "{kind}");
         }

@@ -1,5 +1,6 @@
 import type { Files } from "./files.ts";
 import type { Manifest } from "./manifest.ts";
+import type { Metrics } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
 import type { ExecRequest, Process, ProcessInfo, Terminals } from "./process.ts";
 import type { SandboxSpec } from "./spec.ts";
@@ -50,6 +51,7 @@ export interface ListedBox {
   readonly installationId: string;
   readonly createdAtMs?: number;
   readonly expiresAtMs?: number;
+  readonly paused?: boolean;
 }
 
 /** A live connection to one sandbox. Closing it leaves the sandbox alone. */
@@ -73,6 +75,18 @@ export interface Box {
   readonly bestEffort: readonly string[];
 }
 
+/** Stops every process of a sandbox where it is. Its time runs on, and its end comes as promised. */
+export interface PauseFacet {
+  /** Of what is paused, succeeds. Nothing of the sandbox runs any more when this resolves. */
+  pause(ref: string, context: CallContext): Promise<void>;
+  /** Of what runs, succeeds. */
+  resume(ref: string, context: CallContext): Promise<void>;
+}
+
+export interface MetricsFacet {
+  read(ref: string, context: CallContext): Promise<Metrics>;
+}
+
 /**
  * A way out. Cheap to construct: nothing happens until a method is called. Every method throws
  * SandboxerError and nothing else.
@@ -81,7 +95,7 @@ export interface Extension {
   readonly manifest: Manifest;
   probe(): Promise<Probe>;
   create(spec: SandboxSpec, context: CreateContext): Promise<Box>;
-  /** `not_found` when there is no such box; never null. */
+  /** `not_found` when there is no such box, `invalid_state` when it is paused; never null. */
   attach(ref: string, context: CallContext): Promise<Box>;
   /** Complete, or throws. An empty answer means there are none. */
   list(context: CallContext): Promise<ListedBox[]>;
@@ -89,6 +103,9 @@ export interface Extension {
   destroy(ref: string, context: CallContext): Promise<void>;
   /** Moves the end of life to `ttlMs` from now. */
   extend(ref: string, ttlMs: number, context: CallContext): Promise<void>;
+  /** Facets of the extension and not of a box: what is paused answers nobody. */
+  readonly pause?: PauseFacet;
+  readonly metrics?: MetricsFacet;
   /** Lets go of every connection. Sandboxes live on. */
   close(): Promise<void>;
 }

@@ -26,18 +26,32 @@ const rowIdPattern = /^[a-z]{3}_[a-z0-9]{20}$/;
 export const rowIdSchema = z.string().regex(rowIdPattern);
 
 export type SandboxId = string;
-export type RowIdKind = "org" | "prn" | "key" | "att" | "evt" | "hld" | "ins" | "req" | "con";
+export type RowIdKind = "org" | "prn" | "key" | "att" | "evt" | "hld" | "ins" | "req" | "whk" | "con";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+/** Asking for many bytes takes hardly longer than asking for a few, and every request draws ids. */
+const drawn = new Uint8Array(2_048);
+let used = drawn.length;
+
+/** Each byte is given out once. */
+function randomByte(): number {
+  if (used === drawn.length) {
+    crypto.getRandomValues(drawn);
+    used = 0;
+  }
+  const byte = drawn[used] as number;
+  drawn[used++] = 0;
+  return byte;
+}
 
 /** Draws characters without modulo bias: bytes past the last whole multiple of 36 are redrawn. */
 function randomCharacters(length: number): string {
   const limit = 256 - (256 % ALPHABET.length);
   let out = "";
   while (out.length < length) {
-    for (const byte of crypto.getRandomValues(new Uint8Array(length * 2))) {
-      if (byte < limit && out.length < length) out += ALPHABET[byte % ALPHABET.length];
-    }
+    const byte = randomByte();
+    if (byte < limit) out += ALPHABET[byte % ALPHABET.length];
   }
   return out;
 }

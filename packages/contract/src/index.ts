@@ -1,4 +1,11 @@
 export {
+  type Budget,
+  budgetSchema,
+  type ExtendBody,
+  extendBodySchema,
+  setBudgetBodySchema,
+} from "./budget.ts";
+export {
   ERROR_CODES,
   ERRORS,
   type ErrorCode,
@@ -15,8 +22,11 @@ export type {
   Finding,
   ListedBox,
   Location,
+  MetricsFacet,
+  PauseFacet,
   Probe,
 } from "./extension.ts";
+export { facetProblems } from "./facets.ts";
 export {
   type ByteSource,
   type FileChange,
@@ -50,6 +60,21 @@ export {
   stronger,
 } from "./isolation.ts";
 export {
+  type CreatedKey,
+  type CreateKeyBody,
+  createdKeySchema,
+  createKeyBodySchema,
+  type Key,
+  keyListSchema,
+  keySchema,
+  ROLES,
+  type Role,
+  revokedKeysSchema,
+  roleSchema,
+  type Whoami,
+  whoamiSchema,
+} from "./key.ts";
+export {
   assertMove,
   canMove,
   isOver,
@@ -58,6 +83,7 @@ export {
   sandboxStateSchema,
 } from "./lifecycle.ts";
 export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } from "./manifest.ts";
+export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
 export { type ByteStream, type Ports, portSchema } from "./ports.ts";
 export {
@@ -69,6 +95,9 @@ export {
   type Principal,
   type Rights,
   rightsSchema,
+  VISIBILITIES,
+  type Visibility,
+  visibilitySchema,
 } from "./principal.ts";
 export {
   collect,
@@ -89,6 +118,19 @@ export {
   type Terminals,
   terminalSizeSchema,
 } from "./process.ts";
+export {
+  type Profile,
+  type PublishedProfile,
+  profileJsonSchema,
+  profileListSchema,
+  profileRefSchema,
+  profileSchema,
+  publishedProfileSchema,
+  RESERVED_FIELDS,
+} from "./profile.ts";
+export { type Receipt, receiptSchema } from "./receipt.ts";
+export { DEFAULT_RESOURCES, type Resources, resourcesSchema } from "./resources.ts";
+export { ROUTING_POLICIES, type Routing, routingSchema } from "./routing.ts";
 export { type Attachment, type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
   type Image,
@@ -99,8 +141,20 @@ export {
   sandboxSpecSchema,
 } from "./spec.ts";
 export {
+  type Audit,
+  auditSchema,
+  type CreateWebhookBody,
+  createdWebhookSchema,
+  createWebhookBodySchema,
+  eventPageSchema,
+  type Webhook,
+  webhookListSchema,
+  webhookSchema,
+} from "./webhook.ts";
+export {
   type CreateBody,
   createBodySchema,
+  createRequestSchema,
   type ExecLine,
   errorAnswerSchema,
   execBodySchema,

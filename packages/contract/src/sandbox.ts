@@ -2,7 +2,8 @@ import { z } from "zod";
 import { nameSchema, sandboxIdSchema } from "./ids.ts";
 import { sandboxStateSchema } from "./lifecycle.ts";
 import { microUsdSchema } from "./money.ts";
-import { consumerSchema } from "./principal.ts";
+import { consumerSchema, visibilitySchema } from "./principal.ts";
+import { profileRecordSchema } from "./profile.ts";
 import { sandboxSpecSchema } from "./spec.ts";
 
 /** A sandbox as its owner sees it. */
@@ -12,6 +13,9 @@ export const sandboxSchema = z.strictObject({
   orgId: z.string(),
   principalId: z.string(),
   consumer: consumerSchema,
+  visibility: visibilitySchema,
+  team: z.string().optional(),
+  profile: profileRecordSchema.optional(),
   state: sandboxStateSchema,
   spec: sandboxSpecSchema,
   /** Where it runs; absent until a backend has taken it. */
@@ -27,6 +31,8 @@ export const sandboxSchema = z.strictObject({
   /** Why it failed, was lost or ended. */
   reason: z.string().optional(),
   costMicroUsd: microUsdSchema.nonnegative(),
+  /** The most it may cost in all; absent when only the budgets above it bind. */
+  budgetMicroUsd: microUsdSchema.nonnegative().optional(),
 });
 export type Sandbox = z.infer<typeof sandboxSchema>;
 

@@ -1,13 +1,22 @@
 import { z } from "zod";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
+import { limitsSchema, resourcesRequestSchema, resourcesSchema } from "./resources.ts";
 
-/** `host` is a read-only view of this machine's own programs; `rootfs` is a folder of the caller's. */
+/**
+ * `host` is a read-only view of this machine's own programs, `rootfs` a folder of the caller's, and
+ * `oci` an image by the name its extension knows it under.
+ */
 export const imageSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("host") }),
   z.strictObject({
     kind: z.literal("rootfs"),
     path: z.string().startsWith("/", "a rootfs is named by an absolute path"),
+  }),
+  z.strictObject({
+    kind: z.literal("oci"),
+    // Never starts with a dash: a reference is data for an API, and must not look like an option.
+    ref: z.string().regex(/^[a-z0-9][\w./:@-]{0,254}$/i, "an image reference such as debian:12"),
   }),
 ]);
 export type Image = z.infer<typeof imageSchema>;
@@ -17,7 +26,7 @@ export const envSchema = z.record(
   z.string().regex(/^[^\0]*$/, "a variable's value has no NUL"),
 );
 
-const labelsSchema = z
+export const labelsSchema = z
   .record(z.string().min(1).max(63), z.string().max(255))
   .refine((labels) => Object.keys(labels).length <= 64, "at most 64 labels");
 
@@ -36,6 +45,9 @@ export const sandboxSpecSchema = z.strictObject({
   persistence: z.literal("ephemeral"),
   /** Default deny. Rules come with the guard; until then there is nothing to open. */
   network: z.strictObject({ egress: z.literal("deny") }),
+  resources: resourcesSchema,
+  /** Whether a limit that the extension cannot hold is a refusal. */
+  limits: limitsSchema,
   env: envSchema,
   labels: labelsSchema,
   /** Mandatory: every sandbox ends by itself. */
@@ -50,6 +62,8 @@ export const sandboxRequestSchema = z.strictObject({
   name: z.string().optional(),
   image: imageSchema.default({ kind: "host" }),
   isolation: isolationClassSchema.default("process"),
+  resources: resourcesRequestSchema,
+  limits: limitsSchema.default("best-effort"),
   env: envSchema.default({}),
   labels: labelsSchema.default({}),
   ttlMs: sandboxSpecSchema.shape.ttlMs.default(3_600_000),

@@ -2,8 +2,12 @@ import { z } from "zod";
 import { ERROR_CODES, type ErrorCode } from "./errors.ts";
 import { nameSchema } from "./ids.ts";
 import { sandboxStateSchema } from "./lifecycle.ts";
-import { consumerSchema } from "./principal.ts";
+import { microUsdSchema } from "./money.ts";
+import { consumerSchema, visibilitySchema } from "./principal.ts";
 import { execRequestSchema, exitSchema, processInfoSchema, signalSchema } from "./process.ts";
+import { profileRefSchema, RESERVED_FIELDS } from "./profile.ts";
+import { resourcesSchema } from "./resources.ts";
+import { routingSchema } from "./routing.ts";
 import { sandboxSchema } from "./sandbox.ts";
 import { sandboxRequestSchema } from "./spec.ts";
 
@@ -12,8 +16,29 @@ import { sandboxRequestSchema } from "./spec.ts";
 export const createBodySchema = sandboxRequestSchema.extend({
   name: nameSchema.optional(),
   consumer: consumerSchema.optional(),
+  visibility: visibilitySchema.optional(),
+  /** What it is to be; everything else then only narrows it. */
+  profile: profileRefSchema.optional(),
+  routing: routingSchema.optional(),
+  /** The most it may cost in all. */
+  budgetMicroUsd: microUsdSchema.nonnegative().optional(),
 });
 export type CreateBody = z.input<typeof createBodySchema>;
+
+/**
+ * The same without a default filled in: core must still see what was asked and what was not. It
+ * also answers for the reserved words, which are no misspelling.
+ */
+export const createRequestSchema = z.strictObject({
+  ...Object.fromEntries(RESERVED_FIELDS.map((field) => [field, z.unknown().optional()])),
+  ...Object.fromEntries(
+    Object.entries(createBodySchema.shape).map(([name, schema]) => [
+      name,
+      schema instanceof z.ZodDefault ? schema.unwrap().optional() : schema,
+    ]),
+  ),
+  resources: resourcesSchema.optional(),
+}) as unknown as z.ZodType<CreateBody>;
 
 export const listQuerySchema = z.strictObject({
   state: z

@@ -1,5 +1,6 @@
 import type { Principal, Process } from "@sandboxer/contract";
 import type { House } from "./house.ts";
+import { leasedProcess } from "./leased.ts";
 import { authorize } from "./policy/authorize.ts";
 import { reach } from "./reach.ts";
 
@@ -12,5 +13,6 @@ export async function attachProcess(
 ): Promise<Process> {
   authorize(principal.chain, "sandbox.exec");
   const { box } = await reach(house, principal, "sandbox.exec", idOrName);
-  return box.attachProcess(processId, from);
+  const process = await box.attachProcess(processId, from);
+  return leasedProcess(house.leases, principal, box, process, "reader");
 }

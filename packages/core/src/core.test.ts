@@ -138,7 +138,7 @@ it("shows nobody else's sandbox, and none without the operation", async () => {
 
 it("gives each principal its own attachment", async () => {
   const { core, store, principal } = await openGateway();
-  const { id } = await core.create(principal, {});
+  const { id } = await core.create(principal, { visibility: "org" });
   const colleague = { ...principal, id: newRowId("prn") };
   for (const one of [principal, colleague, principal, colleague]) {
     await collect(await core.exec(one, id, { argv: ["true"] }));
@@ -167,7 +167,11 @@ it("explains the route, and says in no_candidate what each extension lacks", asy
   const weak = createPlainExtension(join(temporaryFolder(), "weak"), { id: "weak", egress: "none" });
   const { core, principal } = await openGateway([weak]);
   const plan = await core.explain(principal, {});
-  expect(plan).toEqual({ candidates: [], rejected: [{ extensionId: "weak", reason: expect.any(String) }] });
+  expect(plan).toEqual({
+    policy: "prefer-self-hosted",
+    candidates: [],
+    rejected: [{ extensionId: "weak", reason: expect.any(String) }],
+  });
   const refused = await refusal(core.create(principal, {}), "no_candidate");
   expect(refused.details).toEqual({ rejected: plan.rejected });
   expect((await core.doctor()).get("weak")).toMatchObject({ status: "offer" });

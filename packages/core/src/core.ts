@@ -1,23 +1,51 @@
 import type {
+  Audit,
+  Budget,
   ByteStream,
   CreateBody,
+  CreatedKey,
+  CreateKeyBody,
+  CreateWebhookBody,
+  Event,
   ExecInput,
+  ExtendBody,
   Files,
+  Key,
+  Metrics,
   Principal,
   Probe,
   Process,
   ProcessInfo,
+  PublishedProfile,
+  Receipt,
   Sandbox,
   SandboxState,
   TerminalSize,
+  Webhook,
+  Whoami,
 } from "@sandboxer/contract";
+import type { EventQuery } from "./events/follow.ts";
+import type { Once } from "./idempotency.ts";
 import type { RoutePlan } from "./route/route.ts";
 
 /** The narrow waist, one method a verb. Every way in goes through here and nowhere else. */
 export interface Core {
   /** Who holds this key. `unauthenticated` when nobody does. */
   authenticate(apiKey: string): Promise<Principal>;
-  create(principal: Principal, body: CreateBody): Promise<Sandbox>;
+  whoami(principal: Principal): Promise<Whoami>;
+  /** A key derived from the caller's, never wider than that one. The key itself is shown only here. */
+  createKey(principal: Principal, body: CreateKeyBody, once?: Once): Promise<CreatedKey>;
+  /** The caller's key and everything derived from it. */
+  listKeys(principal: Principal): Promise<Key[]>;
+  /** Ends the key, everything derived from it, and what any of them is doing now. */
+  revokeKey(principal: Principal, keyId: string): Promise<string[]>;
+  /** Built-in ones, and what the org published. */
+  listProfiles(principal: Principal): Promise<PublishedProfile[]>;
+  getProfile(principal: Principal, ref: string): Promise<PublishedProfile>;
+  /** The next version of its name, for ever as it is. */
+  publishProfile(principal: Principal, body: unknown, once?: Once): Promise<PublishedProfile>;
+  deprecateProfile(principal: Principal, ref: string): Promise<PublishedProfile>;
+  create(principal: Principal, body: CreateBody, once?: Once): Promise<Sandbox>;
   /** By id or by name. Somebody else's sandbox is `not_found`, exactly as an absent one. */
   get(principal: Principal, idOrName: string): Promise<Sandbox>;
   list(principal: Principal, query?: ListQuery): Promise<SandboxPage>;
@@ -34,10 +62,31 @@ export interface Core {
   /** A connection to a port inside. */
   dial(principal: Principal, idOrName: string, port: number): Promise<ByteStream>;
   files(principal: Principal, idOrName: string): Promise<Files>;
+  /** Moves the end to `ttlMs` from now, and reserves what that costs. */
+  extend(principal: Principal, idOrName: string, body: ExtendBody): Promise<Sandbox>;
+  /** The account that the caller's sandboxes draw on. */
+  getBudget(principal: Principal): Promise<Budget>;
+  /** What the whole org may spend, `null` for no limit. The root key's alone. */
+  setBudget(principal: Principal, body: { limitMicroUsd: number | null }): Promise<Budget>;
+  /** Where it ran and why, how long, what it cost, and for whom. */
+  receipt(principal: Principal, idOrName: string): Promise<Receipt>;
+  /** Stops every process where it is; of what is paused, succeeds. Its time runs on. */
+  pause(principal: Principal, idOrName: string): Promise<Sandbox>;
+  /** Of what runs, succeeds. */
+  resume(principal: Principal, idOrName: string): Promise<Sandbox>;
+  metrics(principal: Principal, idOrName: string): Promise<Metrics>;
   /** Of what is over, succeeds and answers how it ended. */
   destroy(principal: Principal, idOrName: string): Promise<Sandbox>;
   /** The route a create would take, with every rejected extension and its reason. Starts nothing. */
   explain(principal: Principal, body: CreateBody): Promise<RoutePlan>;
+  listEvents(principal: Principal, query?: EventQuery): Promise<Event[]>;
+  /** In order, from where the reader left off, for as long as it reads and its key lasts. */
+  followEvents(principal: Principal, query?: EventQuery): Promise<AsyncIterable<Event>>;
+  /** Whether the org's whole log is as it was written. */
+  verifyAudit(principal: Principal): Promise<Audit>;
+  createWebhook(principal: Principal, body: CreateWebhookBody): Promise<{ webhook: Webhook; secret: string }>;
+  listWebhooks(principal: Principal): Promise<Webhook[]>;
+  deleteWebhook(principal: Principal, webhookId: string): Promise<void>;
   /** What every extension says of this machine. */
   doctor(): Promise<ReadonlyMap<string, Probe>>;
   /** Puts right what a crash left behind, then watches the clock. */

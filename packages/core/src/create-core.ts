@@ -1,27 +1,40 @@
 import { type Extension, newRowId, SandboxerError } from "@sandboxer/contract";
 import { attachProcess } from "./attach-process.ts";
 import { createBoxes } from "./boxes.ts";
+import { getBudget, setBudget } from "./budget.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Core } from "./core.ts";
 import { create } from "./create.ts";
 import { destroy } from "./destroy.ts";
 import { dial } from "./dial.ts";
+import { followEvents, listEvents, verifyAudit } from "./events/follow.ts";
 import { createJournal } from "./events/journal.ts";
 import { exec } from "./exec.ts";
 import { explain } from "./explain.ts";
+import { extend } from "./extend.ts";
 import { files } from "./files.ts";
 import { get } from "./get.ts";
 import type { House } from "./house.ts";
-import { authenticate } from "./keys.ts";
+import { authenticate, createKey, listKeys, revokeKey, whoami } from "./keys.ts";
+import { createLeases } from "./leases.ts";
+import { expire } from "./lifecycle/expiry.ts";
 import { createReaper } from "./lifecycle/reaper.ts";
 import { keepReconciled, reconcile } from "./lifecycle/reconcile.ts";
-import { teardown } from "./lifecycle/teardown.ts";
+import { keepRenewed } from "./lifecycle/renewal.ts";
 import { list } from "./list.ts";
+import { metrics } from "./metrics.ts";
+import { pause } from "./pause.ts";
+import { deprecateProfile, getProfile, listProfiles, publishProfile } from "./profiles/profiles.ts";
 import { ps } from "./ps.ts";
+import { receipt } from "./receipt.ts";
 import { createRegistry } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
 import { resize } from "./resize.ts";
+import { resume } from "./resume.ts";
 import type { Store } from "./store/store.ts";
+import { keepDelivering } from "./webhooks/deliver.ts";
+import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
+import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
 
 export interface CoreOptions {
   /** Stays open when core closes: who opened it closes it. */
@@ -30,28 +43,56 @@ export interface CoreOptions {
   /** Told of what goes wrong in the background; a process warning, unless said otherwise. */
   readonly report?: Report;
   readonly clock?: Clock;
+  /** What the operator asks for an hour on an extension, instead of what its manifest says. */
+  readonly prices?: Readonly<Record<string, number>>;
+  /** The longest that is held for at once; an hour, unless said otherwise. */
+  readonly holdSliceMs?: number;
+  /** How webhooks get out: to the open internet and nowhere else, unless a test brings its own. */
+  readonly webhookNetwork?: WebhookNetwork;
 }
 
-export async function createCore(options: CoreOptions): Promise<Core> {
+/** What every verb stands on, with nothing running yet. */
+async function openHouse(options: CoreOptions): Promise<House> {
   const { store, extensions, clock = systemClock, report = reportAsWarning } = options;
   const house: House = {
     store,
     clock,
     report,
-    registry: createRegistry(extensions, clock),
+    registry: createRegistry(extensions, clock, options.prices),
     boxes: createBoxes(),
     journal: createJournal(store, report),
-    reaper: createReaper(clock, (id) => teardown(house, id, EXPIRY), report),
+    reaper: createReaper(clock, (id) => expire(house, id), report),
+    leases: createLeases(store, clock, report),
     installationId: await store.claimMeta("installation-id", newRowId("ins")),
     creating: new Set(),
     teardowns: new Map(),
     orphans: new Set(),
+    claims: new Map(),
+    extensions: new Map(),
+    unpaid: new Set(),
+    webhookNetwork: options.webhookNetwork ?? OPEN_INTERNET,
+    holdSliceMs: options.holdSliceMs ?? HOLD_SLICE_MS,
   };
+  return house;
+}
+
+export async function createCore(options: CoreOptions): Promise<Core> {
+  const house = await openHouse(options);
   let reconciling: ReturnType<typeof keepReconciled> | undefined;
+  let renewing: ReturnType<typeof keepRenewed> | undefined;
+  let delivering: ReturnType<typeof keepDelivering> | undefined;
   const verb = onlyOurErrors(house);
 
   return {
     authenticate: verb(authenticate),
+    whoami: verb(whoami),
+    createKey: verb(createKey),
+    listKeys: verb(listKeys),
+    revokeKey: verb(revokeKey),
+    listProfiles: verb(listProfiles),
+    getProfile: verb(getProfile),
+    publishProfile: verb(publishProfile),
+    deprecateProfile: verb(deprecateProfile),
     create: verb(create),
     get: verb(get),
     list: verb(list),
@@ -61,16 +102,32 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     resize: verb(resize),
     dial: verb(dial),
     files: verb(files),
+    receipt: verb(receipt),
+    extend: verb(extend),
+    pause: verb(pause),
+    resume: verb(resume),
+    metrics: verb(metrics),
     destroy: verb(destroy),
+    getBudget: verb(getBudget),
+    setBudget: verb(setBudget),
     explain: verb(explain),
+    listEvents: verb(listEvents),
+    followEvents: verb(followEvents),
+    verifyAudit: verb(verifyAudit),
+    createWebhook: verb(createWebhook),
+    listWebhooks: verb(listWebhooks),
+    deleteWebhook: verb(deleteWebhook),
     doctor: verb(() => house.registry.doctor()),
     start: verb(async () => {
       await reconcile(house);
       reconciling ??= keepReconciled(house);
+      renewing ??= keepRenewed(house);
+      delivering ??= keepDelivering(house);
     }),
     close: verb(async () => {
-      await reconciling?.stop();
+      await Promise.all([reconciling?.stop(), renewing?.stop(), delivering?.stop()]);
       house.reaper.close();
+      house.leases.close();
       await Promise.allSettled(house.teardowns.values());
       try {
         await house.journal.flush();
@@ -82,7 +139,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   };
 }
 
-const EXPIRY = { ending: "expired", reason: "its time was up" } as const;
+const HOLD_SLICE_MS = 3_600_000;
 
 /** Gives a verb its house; whatever it throws leaves as one of ours. */
 function onlyOurErrors(house: House) {

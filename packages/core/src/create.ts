@@ -8,61 +8,101 @@ import {
   SandboxerError,
 } from "@sandboxer/contract";
 import type { House } from "./house.ts";
-import { authorizeCreate } from "./policy/authorize.ts";
+import { answerOnce, claimOf, type Once } from "./idempotency.ts";
+import { authorize, authorizeCreate, authorizeProfile } from "./policy/authorize.ts";
+import { withProfile } from "./profiles/profiles.ts";
 import { type RoutePlan, route } from "./route/route.ts";
+import type { Claim } from "./store/idempotency-store.ts";
 import { discard, fail, type Taken, tryEach } from "./try-each.ts";
 
+export async function create(
+  house: House,
+  principal: Principal,
+  body: CreateBody,
+  once: Once = {},
+): Promise<Sandbox> {
+  authorize(principal.chain, "sandbox.create");
+  const claim = claimOf(house, principal, "sandbox.create", body, once);
+  return answerOnce(house, claim, () => createNow(house, principal, body, claim));
+}
+
 /** The five steps of the waist. Killed at any line, the next start puts right what it left. */
-export async function create(house: House, principal: Principal, body: CreateBody): Promise<Sandbox> {
+async function createNow(
+  house: House,
+  principal: Principal,
+  body: CreateBody,
+  claim: Claim | undefined,
+): Promise<Sandbox> {
   // 1 narrow
-  const narrowed = authorizeCreate(principal.chain, body);
+  const narrowed = await narrow(house, principal, body);
   // 2 plan
-  const plan = route(narrowed.spec, await house.registry.offers());
+  const plan = route(narrowed.spec, await house.registry.offers(), narrowed.routing);
   if (plan.candidates.length === 0) throw noCandidate(plan);
 
   const id = newSandboxId();
   house.creating.add(id);
   try {
     // 3 hold
-    const sandbox = await hold(house, principal, { id, ...narrowed, plan });
+    const sandbox = await hold(house, principal, { id, ...narrowed, plan, claim });
     // 4 try
     const taken = await tryEach(house, sandbox, plan.candidates);
     // 5 settle
-    return await settle(house, sandbox, taken);
+    return await settle(house, sandbox, taken, claim !== undefined);
   } finally {
     house.creating.delete(id);
   }
 }
 
-type Wanted = ReturnType<typeof authorizeCreate> & { readonly id: string; readonly plan: RoutePlan };
+/** What was asked, within its profile and within every link of the caller's chain. */
+export async function narrow(house: House, principal: Principal, asked: CreateBody) {
+  const { body, profile } = await withProfile(house, principal, asked);
+  authorizeProfile(principal.chain, profile);
+  return { ...authorizeCreate(principal.chain, body), profile };
+}
+
+type Wanted = Awaited<ReturnType<typeof narrow>> & {
+  readonly id: string;
+  readonly plan: RoutePlan;
+  readonly claim: Claim | undefined;
+};
 
 /** Write-ahead: before anything exists anywhere, there is a row, a hold and an event. */
 async function hold(house: House, principal: Principal, wanted: Wanted): Promise<Sandbox> {
-  const { id, name, consumer, spec, plan } = wanted;
+  const { id, name, consumer, visibility, budgetMicroUsd, profile, spec, plan, claim } = wanted;
   const createdAtMs = house.clock.nowMs();
-  const { id: principalId, orgId } = principal;
+  const { id: principalId, orgId, keyId, lineage, team } = principal;
   const sandbox: Sandbox = {
     id,
     ...(name !== undefined && { name }),
     orgId,
     principalId,
     consumer: consumer ?? { kind: "person" },
+    visibility: visibility ?? "private",
+    ...(team !== undefined && { team }),
+    ...(profile && { profile }),
     state: "provisioning",
     spec,
     bestEffort: [],
     createdAtMs,
     costMicroUsd: 0,
+    ...(budgetMicroUsd !== undefined && { budgetMicroUsd }),
   };
   // Enough for the dearest, since failover may end there.
   const dearest = Math.max(...plan.candidates.map(({ microUsdPerHour }) => microUsdPerHour));
   await house.store.beginCreate({
     sandbox,
+    claim,
+    keyId,
+    lineage,
     attachment: { id: newRowId("att"), sandboxId: id, orgId, principalId, createdAtMs },
-    holdMicroUsd: costOver(dearest, spec.ttlMs),
+    holdMicroUsd: costOver(dearest, Math.min(spec.ttlMs, house.holdSliceMs)),
     // What was asked, but not its variables: they may hold secrets, and the log is forever.
     data: {
+      keyId,
+      policy: plan.policy,
       name,
       consumer: sandbox.consumer,
+      profile,
       image: spec.image,
       isolation: spec.isolation,
       ttlMs: spec.ttlMs,
@@ -73,7 +113,7 @@ async function hold(house: House, principal: Principal, wanted: Wanted): Promise
   return sandbox;
 }
 
-async function settle(house: House, sandbox: Sandbox, taken: Taken): Promise<Sandbox> {
+async function settle(house: House, sandbox: Sandbox, taken: Taken, claimed: boolean): Promise<Sandbox> {
   const { box, candidate, triedAtMs, attempts } = taken;
   const { extensionId, microUsdPerHour } = candidate;
   // From before the try, so that our clock ends it before the backend's own switch does.
@@ -81,10 +121,12 @@ async function settle(house: House, sandbox: Sandbox, taken: Taken): Promise<San
   try {
     const running = await house.store.settleCreate({
       sandboxId: sandbox.id,
+      claimed,
       location: { extensionId, hostId: box.hostId, ref: box.ref },
       bestEffort: box.bestEffort,
       startedAtMs: house.clock.nowMs(),
       expiresAtMs,
+      coveredUntilMs: Math.min(expiresAtMs, triedAtMs + house.holdSliceMs),
       microUsdPerHour,
       data: { attempts },
     });

@@ -1,6 +1,7 @@
 import { type ByteStream, type Principal, portSchema } from "@sandboxer/contract";
 import { demand } from "./facet.ts";
 import type { House } from "./house.ts";
+import { leasedStream } from "./leased.ts";
 import { parse } from "./parse.ts";
 import { authorize } from "./policy/authorize.ts";
 import { reach } from "./reach.ts";
@@ -14,5 +15,6 @@ export async function dial(
   authorize(principal.chain, "sandbox.ports");
   const port = parse(portSchema, asked);
   const { box } = await reach(house, principal, "sandbox.ports", idOrName);
-  return demand("ports", box.ports).dial(port);
+  const stream = await demand("ports", box.ports).dial(port);
+  return leasedStream(house.leases, principal, box, stream);
 }

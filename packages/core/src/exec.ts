@@ -7,6 +7,7 @@ import {
 } from "@sandboxer/contract";
 import { demand } from "./facet.ts";
 import type { House } from "./house.ts";
+import { leasedProcess } from "./leased.ts";
 import { parse } from "./parse.ts";
 import { authorize } from "./policy/authorize.ts";
 import { reach } from "./reach.ts";
@@ -41,5 +42,6 @@ export async function exec(
     principalId: principal.id,
     data: { program: request.argv[0]?.slice(0, LONGEST_PROGRAM_NAME), attachmentId: attachment.id },
   });
-  return box.exec(request, attachment.id);
+  const process = await box.exec(request, attachment.id);
+  return leasedProcess(house.leases, principal, box, process, "starter");
 }

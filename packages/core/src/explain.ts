@@ -1,10 +1,12 @@
 import type { CreateBody, Principal } from "@sandboxer/contract";
+import { narrow } from "./create.ts";
 import type { House } from "./house.ts";
-import { authorizeCreate } from "./policy/authorize.ts";
+import { authorize } from "./policy/authorize.ts";
 import { type RoutePlan, route } from "./route/route.ts";
 
 /** The first two steps of create. With no candidate left, the plan says why instead of throwing. */
 export async function explain(house: House, principal: Principal, body: CreateBody): Promise<RoutePlan> {
-  const { spec } = authorizeCreate(principal.chain, body);
-  return route(spec, await house.registry.offers());
+  authorize(principal.chain, "sandbox.create");
+  const { spec, routing } = await narrow(house, principal, body);
+  return route(spec, await house.registry.offers(), routing);
 }

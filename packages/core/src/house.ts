@@ -2,10 +2,12 @@ import type { Sandbox } from "@sandboxer/contract";
 import type { Boxes } from "./boxes.ts";
 import type { Clock } from "./clock.ts";
 import type { Journal } from "./events/journal.ts";
+import type { Leases } from "./leases.ts";
 import type { Reaper } from "./lifecycle/reaper.ts";
 import type { Registry } from "./registry/registry.ts";
 import type { Report } from "./report.ts";
 import type { Store } from "./store/store.ts";
+import type { WebhookNetwork } from "./webhooks/network.ts";
 
 /** What every verb stands on. */
 export interface House {
@@ -14,6 +16,7 @@ export interface House {
   readonly boxes: Boxes;
   readonly journal: Journal;
   readonly reaper: Reaper;
+  readonly leases: Leases;
   readonly clock: Clock;
   /** Goes with every call to an extension; what carries another is never touched. */
   readonly installationId: string;
@@ -23,5 +26,14 @@ export interface House {
   readonly teardowns: Map<string, Promise<Sandbox>>;
   /** Boxes without a row that have been told of, each once. */
   readonly orphans: Set<string>;
+  /** Requests with an idempotency key under way, so that all who repeat one wait for the same. */
+  readonly claims: Map<string, { readonly bodyHash: string; readonly answer: Promise<unknown> }>;
+  /** Moves of an expiry under way, so that each waits for the one before. */
+  readonly extensions: Map<string, Promise<unknown>>;
+  /** Sandboxes whose hold the budget did not renew, each told of once. */
+  readonly unpaid: Set<string>;
+  /** The longest that is paid for at once. */
+  readonly holdSliceMs: number;
+  readonly webhookNetwork: WebhookNetwork;
   readonly report: Report;
 }

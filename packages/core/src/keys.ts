@@ -1,6 +1,19 @@
 import { createHash } from "node:crypto";
-import { newApiKey, newRowId, type Principal, SandboxerError } from "@sandboxer/contract";
+import {
+  type CreatedKey,
+  type CreateKeyBody,
+  type Key,
+  newApiKey,
+  newRowId,
+  type Principal,
+  SandboxerError,
+  type Whoami,
+} from "@sandboxer/contract";
 import type { House } from "./house.ts";
+import { answerOnce, claimOf, type Once, seal, unseal } from "./idempotency.ts";
+import { authorize } from "./policy/authorize.ts";
+import { delegate, effectiveRights } from "./policy/delegate.ts";
+import type { Claim } from "./store/idempotency-store.ts";
 import type { Store } from "./store/store.ts";
 
 /** A key carries 256 random bits, so one plain hash keeps it as secret as a slow one would. */
@@ -8,26 +21,124 @@ function hashKey(apiKey: string): string {
   return createHash("sha256").update(apiKey).digest("hex");
 }
 
-export async function authenticate({ store }: House, apiKey: string): Promise<Principal> {
-  const principal = await store.findPrincipalByKeyHash(hashKey(apiKey));
-  if (principal) return principal;
-  throw new SandboxerError("unauthenticated", "nobody holds this key");
+export async function authenticate({ store, clock }: House, apiKey: string): Promise<Principal> {
+  const found = await store.findKey(hashKey(apiKey));
+  if (!found) throw new SandboxerError("unauthenticated", "nobody holds this key");
+  if ((found.principal.expiresAtMs ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) {
+    throw new SandboxerError("unauthenticated", "this key's time is up");
+  }
+  if (found.revoked) throw new SandboxerError("unauthenticated", "this key was revoked");
+  return found.principal;
+}
+
+/** The answer holds the key itself, so what is kept for a repetition is sealed. */
+export async function createKey(
+  house: House,
+  principal: Principal,
+  body: CreateKeyBody,
+  once: Once = {},
+): Promise<CreatedKey> {
+  authorize(principal.chain, "key.create");
+  const { idempotencyKey = "" } = once;
+  const claim = claimOf(house, principal, "key.create", body, once);
+  if (!claim) return writeChild(house, principal, body);
+  const sealed = await answerOnce(house, claim, async () => {
+    const created = await writeChild(house, principal, body, (answer) => ({
+      ...claim,
+      answer: JSON.stringify(seal(JSON.stringify(answer), claim, idempotencyKey)),
+    }));
+    return seal(JSON.stringify(created), claim, idempotencyKey);
+  });
+  return JSON.parse(unseal(sealed, claim, idempotencyKey));
+}
+
+async function writeChild(
+  house: House,
+  principal: Principal,
+  body: CreateKeyBody,
+  claimed?: (created: CreatedKey) => Claim & { readonly answer: string },
+): Promise<CreatedKey> {
+  const createdAtMs = house.clock.nowMs();
+  const { name, kind, team, role, rights, expiresAtMs } = delegate(principal, body, createdAtMs);
+  const apiKey = newApiKey();
+  const key: Key = {
+    id: newRowId("key"),
+    orgId: principal.orgId,
+    parentId: principal.keyId,
+    ...(name !== undefined && { name }),
+    ...(role && { role }),
+    rights,
+    principal: { id: newRowId("prn"), kind, ...(team !== undefined && { team }) },
+    createdAtMs,
+    ...(expiresAtMs !== undefined && { expiresAtMs }),
+  };
+  const created = { apiKey, key };
+  const row = { ...key, hash: hashKey(apiKey), byPrincipalId: principal.id };
+  await house.store.insertKey(row, claimed?.(created));
+  return created;
+}
+
+/** One's own key and everything derived from it: what lies beside or above is nobody's business. */
+export async function listKeys(house: House, principal: Principal): Promise<Key[]> {
+  authorize(principal.chain, "key.read");
+  return house.store.listKeys(principal.orgId, principal.keyId);
+}
+
+export async function revokeKey(house: House, principal: Principal, keyId: string): Promise<string[]> {
+  authorize(principal.chain, "key.revoke");
+  const { orgId, id: principalId } = principal;
+  const key = (await house.store.listKeys(orgId, principal.keyId)).find(({ id }) => id === keyId);
+  if (!key) throw new SandboxerError("not_found", `no key ${keyId}`);
+  if (key.parentId === undefined) {
+    throw new SandboxerError("policy_denied", "the root key cannot be revoked", {
+      details: { rule: "root" },
+      hint: "Start the gateway with another SANDBOXER_API_KEY; that retires this one.",
+    });
+  }
+  const revoked = await house.store.revokeKey({ orgId, keyId, atMs: house.clock.nowMs(), principalId });
+  house.leases.end(revoked);
+  return revoked;
+}
+
+export async function whoami(_house: House, principal: Principal): Promise<Whoami> {
+  const { id: principalId, orgId, keyId, team, expiresAtMs, chain } = principal;
+  return {
+    principalId,
+    orgId,
+    keyId,
+    ...(team !== undefined && { team }),
+    ...(expiresAtMs !== undefined && { expiresAtMs }),
+    rights: effectiveRights(chain),
+  };
+}
+
+/** The one key that holds every right on this installation; its former self no longer opens anything. */
+export async function enrolRootKey(store: Store, apiKey: string): Promise<void> {
+  const hash = hashKey(apiKey);
+  // Known on every start but the first, and a look is all that costs.
+  if (await store.findKey(hash)) return;
+  await store.enrolRootKey({
+    hash,
+    keyId: newRowId("key"),
+    orgId: newRowId("org"),
+    principalId: newRowId("prn"),
+    atMs: Date.now(),
+  });
 }
 
 /** The first key of a new org, with every right. The key itself is shown here and kept nowhere. */
 export async function createRootKey(store: Store): Promise<{ apiKey: string; principal: Principal }> {
   const apiKey = newApiKey();
-  const key = {
+  const hash = hashKey(apiKey);
+  await store.insertKey({
     id: newRowId("key"),
     orgId: newRowId("org"),
-    principalId: newRowId("prn"),
+    principal: { id: newRowId("prn"), kind: "user" },
     rights: {},
-    hash: hashKey(apiKey),
+    hash,
     createdAtMs: Date.now(),
-  };
-  await store.insertKey(key);
-  return {
-    apiKey,
-    principal: { id: key.principalId, orgId: key.orgId, keyId: key.id, chain: [key.rights] },
-  };
+  });
+  const found = await store.findKey(hash);
+  if (!found) throw new SandboxerError("internal", "a key that was written is not there");
+  return { apiKey, principal: found.principal };
 }

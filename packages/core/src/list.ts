@@ -2,6 +2,7 @@ import { type Principal, SandboxerError } from "@sandboxer/contract";
 import type { ListQuery, SandboxPage } from "./core.ts";
 import type { House } from "./house.ts";
 import { authorize } from "./policy/authorize.ts";
+import { viewerOf } from "./reach.ts";
 
 const LONGEST_PAGE = 200;
 
@@ -14,6 +15,7 @@ export async function list(house: House, principal: Principal, query: ListQuery 
   // One more than asked tells whether another page follows.
   const rows = await house.store.listSandboxes({
     orgId: principal.orgId,
+    viewer: viewerOf(principal),
     states,
     after,
     limit: limit + 1,

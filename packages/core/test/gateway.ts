@@ -30,8 +30,10 @@ export function openers(onTestFinished: (close: () => Promise<void> | void) => v
     return store;
   };
 
-  const openGateway = async (extensions?: readonly Extension[]): Promise<TestGateway> => {
-    const store = openStore();
+  const openGateway = async (
+    extensions?: readonly Extension[],
+    store = openStore(),
+  ): Promise<TestGateway> => {
     const plain = createPlainExtension(join(temporaryFolder(), "plain"), {
       price: { basis: "provisioned", microUsdPerHour: 3_600_000 },
     });

@@ -16,6 +16,8 @@ import { startProcess } from "./plain-process.ts";
 /** What a test may change while it runs. Boxes are folders under `root`, so they outlive a gateway. */
 export interface PlainExtension extends Extension {
   readonly root: string;
+  /** Boxes that are paused; only an extension whose manifest lists it can. */
+  readonly paused: Set<string>;
   readonly calls: { probe: number; create: number; attach: number; destroy: number };
   probeAnswer: () => Promise<Probe>;
   /** Runs before a call does its work; throws to make it fail. */
@@ -33,6 +35,13 @@ export function createPlainExtension(root: string, manifest: Partial<Manifest> =
   };
   const extension: PlainExtension = {
     root,
+    paused: new Set(),
+    ...(manifest.facets?.includes("pause") && {
+      pause: {
+        pause: async (ref) => void extension.paused.add(ref),
+        resume: async (ref) => void extension.paused.delete(ref),
+      },
+    }),
     calls: { probe: 0, create: 0, attach: 0, destroy: 0 },
     before: {},
     probeAnswer: async () => ({ status: "offer", findings: [] }),
@@ -58,9 +67,10 @@ export function createPlainExtension(root: string, manifest: Partial<Manifest> =
     async list() {
       await extension.before.list?.();
       const names = existsSync(root) ? readdirSync(root) : [];
-      return names.map(
-        (ref) => JSON.parse(readFileSync(join(folder(ref), ".box.json"), "utf8")) as ListedBox,
-      );
+      return names.map((ref) => ({
+        ...(JSON.parse(readFileSync(join(folder(ref), ".box.json"), "utf8")) as ListedBox),
+        ...(extension.pause && { paused: extension.paused.has(ref) }),
+      }));
     },
     async destroy(ref) {
       extension.calls.destroy++;

@@ -7,6 +7,7 @@ export function beginCreateOf(sandbox: Partial<Sandbox> & { orgId: string }): Be
     id: newSandboxId(),
     principalId: "prn_one",
     consumer: { kind: "agent", project: "tests" },
+    visibility: "org",
     state: "provisioning",
     spec: {
       schema: 1,
@@ -14,6 +15,8 @@ export function beginCreateOf(sandbox: Partial<Sandbox> & { orgId: string }): Be
       isolation: "process",
       persistence: "ephemeral",
       network: { egress: "deny" },
+      resources: {},
+      limits: "best-effort",
       env: {},
       labels: {},
       ttlMs: 10_000,

@@ -13,6 +13,7 @@ export interface Shape<T> {
 }
 
 export interface RoutePlan {
+  readonly policy: "prefer-self-hosted" | "lowest-cost" | "explicit";
   /** Best first. */
   readonly candidates: readonly {
     readonly extensionId: string;

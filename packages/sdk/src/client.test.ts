@@ -12,6 +12,7 @@ const info = (id: string) => ({
   orgId: "org",
   principalId: "prn",
   consumer: { kind: "person" },
+  visibility: "private",
   state: "running",
   spec: {
     schema: 1,
@@ -19,6 +20,8 @@ const info = (id: string) => ({
     isolation: "process",
     persistence: "ephemeral",
     network: { egress: "deny" },
+    resources: {},
+    limits: "best-effort",
     env: {},
     labels: {},
     ttlMs: 60_000,

@@ -1,14 +1,21 @@
 import {
+  type Budget,
+  budgetSchema,
   type CreateBody,
   healthSchema,
   listAnswerSchema,
   type Probe,
   type SandboxState,
   sandboxSchema,
+  type Whoami,
+  whoamiSchema,
 } from "@sandboxer/contract";
 import { diagnosis, type RoutePlan, routePlan } from "./answers.ts";
+import { type Keys, openKeys } from "./keys.ts";
+import { type Log, openLog, openWebhooks, type Webhooks } from "./log.ts";
+import { openProfiles, type Profiles } from "./profiles.ts";
 import { openSandbox, type Sandbox } from "./sandbox.ts";
-import { createTransport, type Fetch } from "./transport.ts";
+import { createTransport, type Fetch, type Once } from "./transport.ts";
 
 export interface ClientOptions {
   /** Where the gateway is, as in `http://127.0.0.1:7070`. */
@@ -31,13 +38,25 @@ export interface Page {
 
 export interface Client {
   readonly sandboxes: {
-    create(body?: CreateBody): Promise<Sandbox>;
+    create(body?: CreateBody, once?: Once): Promise<Sandbox>;
     /** By id or by name. */
     get(idOrName: string): Promise<Sandbox>;
     list(options?: ListOptions & { readonly after?: string | undefined }): Promise<Page>;
     /** Every page, one sandbox after the other. */
     all(options?: ListOptions): AsyncIterable<Sandbox>;
   };
+  readonly keys: Keys;
+  readonly profiles: Profiles;
+  readonly events: Log;
+  readonly webhooks: Webhooks;
+  readonly budget: {
+    /** The account that the key's sandboxes draw on. */
+    get(): Promise<Budget>;
+    /** What the whole org may spend, `null` for no limit. The root key's alone. */
+    set(limitMicroUsd: number | null): Promise<Budget>;
+  };
+  /** Who the client's key belongs to, and what it may do. */
+  whoami(): Promise<Whoami>;
   /** The route a create would take, with every rejected extension and its reason. Starts nothing. */
   explain(body?: CreateBody): Promise<RoutePlan>;
   /** What every extension says of the gateway's machine. */
@@ -66,10 +85,10 @@ export function createClient({ url, apiKey, fetch = globalThis.fetch }: ClientOp
 
   return {
     sandboxes: {
-      async create(body = {}) {
+      async create(body = {}, once) {
         return openSandbox(
           transport,
-          await transport.ask(sandboxSchema, "POST", "/v1/sandboxes", { json: body }),
+          await transport.ask(sandboxSchema, "POST", "/v1/sandboxes", { json: body, once }),
         );
       },
       async get(idOrName) {
@@ -79,6 +98,15 @@ export function createClient({ url, apiKey, fetch = globalThis.fetch }: ClientOp
       list,
       all,
     },
+    keys: openKeys(transport),
+    profiles: openProfiles(transport),
+    events: openLog(transport),
+    webhooks: openWebhooks(transport),
+    budget: {
+      get: () => transport.ask(budgetSchema, "GET", "/v1/budget"),
+      set: (limitMicroUsd) => transport.ask(budgetSchema, "PUT", "/v1/budget", { json: { limitMicroUsd } }),
+    },
+    whoami: () => transport.ask(whoamiSchema, "GET", "/v1/whoami"),
     explain: (body = {}) => transport.ask(routePlan, "POST", "/v1/route/explain", { json: body }),
     async doctor() {
       return (await transport.ask(diagnosis, "GET", "/v1/doctor")).extensions;

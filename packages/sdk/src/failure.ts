@@ -18,6 +18,14 @@ export function rebuild(error: ErrorBody): GatewayError {
   return requestId === undefined ? rebuilt : Object.assign(rebuilt, { requestId });
 }
 
+/** An error that came within a stream. */
+export function rebuildFrom(error: unknown): SandboxerError {
+  const parsed = errorAnswerSchema.safeParse({ error });
+  return parsed.success
+    ? rebuild(parsed.data.error)
+    : strange("an error of a form this client does not know");
+}
+
 /** For an answer whose status says that it failed. */
 export async function failureOf(response: Response): Promise<GatewayError> {
   const text = await response.text().catch(() => "");

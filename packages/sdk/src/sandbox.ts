@@ -3,10 +3,14 @@ import {
   type ExecInput,
   type ExecResult,
   type Files,
+  type Metrics,
+  metricsSchema,
   type Ports,
   type Process,
   type ProcessInfo,
   processListSchema,
+  type Receipt,
+  receiptSchema,
   type Sandbox as SandboxInfo,
   sandboxSchema,
   type Terminals,
@@ -38,6 +42,15 @@ export interface Sandbox {
   /** Those that run, and the last that ended. */
   processes(): Promise<ProcessInfo[]>;
   refresh(): Promise<SandboxInfo>;
+  /** Moves the end to `ttlMs` from now. */
+  extend(ttlMs: number): Promise<SandboxInfo>;
+  /** Where it ran and why, how long, what it cost, and for whom. */
+  receipt(): Promise<Receipt>;
+  /** Stops every process where it is; its time runs on. */
+  pause(): Promise<SandboxInfo>;
+  resume(): Promise<SandboxInfo>;
+  /** What it uses, counted outside of it. */
+  metrics(): Promise<Metrics>;
   destroy(): Promise<SandboxInfo>;
 }
 
@@ -79,6 +92,20 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
       info = await transport.ask(sandboxSchema, "GET", path);
       return info;
     },
+    async extend(ttlMs) {
+      info = await transport.ask(sandboxSchema, "POST", `${path}/extend`, { json: { ttlMs } });
+      return info;
+    },
+    receipt: () => transport.ask(receiptSchema, "GET", `${path}/receipt`),
+    async pause() {
+      info = await transport.ask(sandboxSchema, "POST", `${path}/pause`);
+      return info;
+    },
+    async resume() {
+      info = await transport.ask(sandboxSchema, "POST", `${path}/resume`);
+      return info;
+    },
+    metrics: () => transport.ask(metricsSchema, "GET", `${path}/metrics`),
     async destroy() {
       info = await transport.ask(sandboxSchema, "DELETE", path);
       return info;

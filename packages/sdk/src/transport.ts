@@ -6,9 +6,15 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
+/** For what creates: asked again with the same word, there is still one. */
+export interface Once {
+  readonly idempotencyKey?: string;
+}
+
 interface Call {
   readonly query?: Query;
   readonly json?: unknown;
+  readonly once?: Once | undefined;
   readonly body?: Uint8Array | ReadableStream<Uint8Array>;
 }
 
@@ -28,7 +34,12 @@ export function createTransport(options: { url: string; apiKey: string; fetch: F
     const init: RequestInit & { duplex?: "half" } = { method, headers: { authorization } };
     if (call.json !== undefined) {
       init.body = JSON.stringify(call.json);
-      init.headers = { authorization, "content-type": "application/json" };
+      const key = call.once?.idempotencyKey;
+      init.headers = {
+        authorization,
+        "content-type": "application/json",
+        ...(key !== undefined && { "idempotency-key": key }),
+      };
     } else if (call.body !== undefined) {
       init.body = call.body as BodyInit;
       init.headers = { authorization, "content-type": "application/octet-stream" };

@@ -1,12 +1,21 @@
+import type { CreateBody, Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, label, variable } from "../arguments.ts";
+import { durationMs, label, list, microUsd, variable } from "../arguments.ts";
 
 interface Options {
   readonly name?: string;
+  readonly profile?: string;
   readonly ttl?: number;
   readonly env?: Record<string, string>;
   readonly label?: Record<string, string>;
+  readonly image?: string;
   readonly rootfs?: string;
+  readonly visibility?: Visibility;
+  readonly extensions?: string[];
+  readonly policy?: NonNullable<CreateBody["routing"]>["policy"];
+  readonly maxPrice?: number;
+  readonly budget?: number;
+  readonly idempotencyKey?: string;
   readonly json?: true;
 }
 
@@ -15,26 +24,63 @@ export function register(program: Command): void {
     .command("create")
     .description("create a sandbox and print its id")
     .option("--name <name>", "a name to use instead of the id")
+    .option("--profile <ref>", "what it is to be, as in python or python@2; the rest then only narrows it")
     .option("--ttl <time>", "how long it lives (default: 1h)", durationMs)
     .option("-e, --env <NAME=value>", "a variable of every command in it", variable)
     .option("-l, --label <key=value>", "a label", label)
+    .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
+    .option("--visibility <who>", "who else sees it: private, team or org (default: private)")
+    .option("--extensions <list>", "where it may run", list)
+    .option("--policy <policy>", "how to choose: prefer-self-hosted, lowest-cost or explicit")
+    .option("--max-price <usd>", "the most an hour of it may cost", microUsd)
+    .option("--budget <usd>", "the most it may cost in all, as in 0.50", microUsd)
+    .option("--idempotency-key <key>", "asked again with the same, there is still one sandbox")
     .option("--json", "print everything about it")
     .addHelpText("after", "\nExample:\n  $ sandboxer create --name build --ttl 30m --env CI=1")
     .action(create);
 }
 
-async function create({ name, ttl, env = {}, label: labels = {}, rootfs, json }: Options): Promise<void> {
-  const { withClient } = await import("../connect.ts");
+async function create(options: Options): Promise<void> {
+  const {
+    name,
+    profile,
+    ttl,
+    env = {},
+    label: labels = {},
+    image,
+    rootfs,
+    visibility,
+    extensions,
+    policy,
+    maxPrice,
+    budget,
+    idempotencyKey,
+    json,
+  } = options;
+  const { withSandboxes } = await import("../connect.ts");
   const { imageOf } = await import("../image.ts");
-  const sandbox = await withClient((client) =>
-    client.sandboxes.create({
-      ...(name !== undefined && { name }),
-      ...(ttl && { ttlMs: ttl }),
-      image: imageOf(rootfs),
-      env,
-      labels,
-    }),
+  const sandbox = await withSandboxes((sandboxes) =>
+    sandboxes.create(
+      {
+        ...(name !== undefined && { name }),
+        ...(profile !== undefined && { profile }),
+        ...(ttl && { ttlMs: ttl }),
+        ...(visibility && { visibility }),
+        ...(budget !== undefined && { budgetMicroUsd: budget }),
+        ...((image !== undefined || rootfs !== undefined) && { image: imageOf({ image, rootfs }) }),
+        ...(extensions && { extensions }),
+        ...((policy || maxPrice !== undefined) && {
+          routing: {
+            ...(policy && { policy }),
+            ...(maxPrice !== undefined && { maximumMicroUsdPerHour: maxPrice }),
+          },
+        }),
+        env,
+        labels,
+      },
+      idempotencyKey === undefined ? {} : { idempotencyKey },
+    ),
   );
   process.stdout.write(`${json ? JSON.stringify(sandbox.info) : sandbox.id}\n`);
   process.exit(0);

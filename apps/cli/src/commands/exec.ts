@@ -1,7 +1,7 @@
 import type { Process } from "@sandboxer/contract";
-import type { Sandbox } from "@sandboxer/sdk";
 import type { Command } from "commander";
 import { durationMs, variable } from "../arguments.ts";
+import type { Handle } from "../connect.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
 
 interface Options {
@@ -33,7 +33,7 @@ export function register(program: Command): void {
 
 async function exec(idOrName: string, argv: string[], options: Options): Promise<void> {
   const { env = {}, cwd, user, timeout, tty, detach } = options;
-  const { withClient } = await import("../connect.ts");
+  const { withSandboxes } = await import("../connect.ts");
   const terminal = await import("../terminal.ts");
   let remote: Process | undefined;
   // Left running, it would go on without anybody to read it or to end it.
@@ -43,13 +43,13 @@ async function exec(idOrName: string, argv: string[], options: Options): Promise
   };
   forwardSignals(() => remote, abandon);
   whenReaderLeaves(abandon);
-  const exitCode = await withClient(async (client) => {
-    const sandbox = await client.sandboxes.get(idOrName);
+  const exitCode = await withSandboxes(async (sandboxes) => {
+    const sandbox = await sandboxes.get(idOrName);
     return detach ? leave(sandbox) : stay(sandbox);
   });
   process.exit(exitCode);
 
-  function start(sandbox: Sandbox, stdin: boolean) {
+  function start(sandbox: Handle, stdin: boolean) {
     return sandbox.exec({
       argv,
       env: tty ? { ...terminal.terminalVariables(), ...env } : env,
@@ -61,14 +61,14 @@ async function exec(idOrName: string, argv: string[], options: Options): Promise
     });
   }
 
-  async function leave(sandbox: Sandbox): Promise<number> {
+  async function leave(sandbox: Handle): Promise<number> {
     const started = await start(sandbox, false);
     started.detach();
     process.stdout.write(`${started.id}\n`);
     return 0;
   }
 
-  async function stay(sandbox: Sandbox): Promise<number> {
+  async function stay(sandbox: Handle): Promise<number> {
     const stdin = tty === true || hasInput();
     const started = await start(sandbox, stdin);
     remote = started;

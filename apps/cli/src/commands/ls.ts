@@ -1,5 +1,6 @@
 import type { Sandbox, SandboxState } from "@sandboxer/contract";
 import type { Command } from "commander";
+import { describeImage } from "../image.ts";
 import { span, table } from "../table.ts";
 
 const LIVING: readonly SandboxState[] = ["requested", "provisioning", "running", "paused", "destroying"];
@@ -37,7 +38,7 @@ function row(sandbox: Sandbox): string[] {
     id,
     name,
     state,
-    spec.image.kind === "host" ? "host" : spec.image.path,
+    describeImage(spec.image),
     span(now - createdAtMs),
     living && expiresAtMs !== undefined ? `in ${span(expiresAtMs - now)}` : "",
   ];

@@ -1,7 +1,7 @@
 import type { Process } from "@sandboxer/contract";
-import type { Sandbox } from "@sandboxer/sdk";
 import type { Command } from "commander";
 import { durationMs, variable } from "../arguments.ts";
+import type { Handle } from "../connect.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
 
 interface Options {
@@ -9,6 +9,7 @@ interface Options {
   readonly cwd?: string;
   readonly timeout?: number;
   readonly ttl?: number;
+  readonly image?: string;
   readonly rootfs?: string;
   readonly tty?: true;
 }
@@ -22,6 +23,7 @@ export function register(program: Command): void {
     .option("--cwd <folder>", "where to run; relative ones start at the home")
     .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
     .option("--ttl <time>", "the longest the sandbox lives (default: 1h)", durationMs)
+    .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
     .option("-t, --tty", "give the command a terminal")
     .option("--json", "give errors as JSON")
@@ -30,8 +32,9 @@ export function register(program: Command): void {
     .action(run);
 }
 
-async function run(argv: string[], { env = {}, cwd, timeout, ttl, rootfs, tty }: Options): Promise<void> {
-  const { withClient } = await import("../connect.ts");
+async function run(argv: string[], options: Options): Promise<void> {
+  const { env = {}, cwd, timeout, ttl, image, rootfs, tty } = options;
+  const { withSandboxes } = await import("../connect.ts");
   const { imageOf } = await import("../image.ts");
   let remote: Process | undefined;
   let stop = (_exitCode: number): void => {};
@@ -41,8 +44,11 @@ async function run(argv: string[], { env = {}, cwd, timeout, ttl, rootfs, tty }:
   forwardSignals(() => remote, stop);
   whenReaderLeaves(stop);
 
-  const exitCode = await withClient(async (client) => {
-    const sandbox = await client.sandboxes.create({ image: imageOf(rootfs), ...lifetime(ttl, timeout) });
+  const exitCode = await withSandboxes(async (sandboxes) => {
+    const sandbox = await sandboxes.create({
+      image: imageOf({ image, rootfs }),
+      ...lifetime(ttl, timeout),
+    });
     const finished = start(sandbox);
     // Whichever is first; the other then ends with its sandbox.
     finished.catch(() => {});
@@ -54,7 +60,7 @@ async function run(argv: string[], { env = {}, cwd, timeout, ttl, rootfs, tty }:
   });
   process.exit(exitCode);
 
-  async function start(sandbox: Sandbox): Promise<number> {
+  async function start(sandbox: Handle): Promise<number> {
     const { lendTerminal, terminalSize, terminalVariables } = await import("../terminal.ts");
     const stdin = tty === true || hasInput();
     const started = await sandbox.exec({

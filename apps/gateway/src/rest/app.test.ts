@@ -47,7 +47,10 @@ describe("every route", () => {
       .replace("{id}", ID)
       .replace("{process}", "p1")
       .replace("{port}", "80")
-      .replace("{connection}", `con_${"a".repeat(20)}`);
+      .replace("{connection}", `con_${ID}`)
+      .replace("{key}", `key_${ID}`)
+      .replace("{ref}", "nosuch@9")
+      .replace("{webhook}", `whk_${ID}`);
   const guarded = ROUTES.filter(({ operation }) => operation !== "public");
 
   it.each(guarded.map((route) => [route.method, route.path]))("%s %s wants a key", async (method, path) => {

@@ -1,4 +1,5 @@
 import { newRowId, type Principal, SandboxerError } from "@sandboxer/contract";
+import type { Once } from "@sandboxer/core";
 import { type Context, Hono } from "hono";
 import { createLiveConnections } from "../live-connections.ts";
 import { createLiveProcesses } from "../live-processes.ts";
@@ -90,14 +91,27 @@ async function answer(route: Route, ground: Ground, context: Context<Environment
     ...ground,
     report: facts.report,
     principal: principal as never,
+    once: onceOf(request.headers),
+    lastEventId: request.headers.get("last-event-id") ?? undefined,
     params: (route.params && check(route.params, context.req.param(), "path")) as never,
     query: (route.query && check(route.query, queryOf(request.url), "query")) as never,
     body: (await bodyOf(route, request)) as never,
   });
   if (route.answer.type === "json") return Response.json(given, { status: route.answer.status });
-  const type = route.answer.type === "ndjson" ? "application/x-ndjson" : "application/octet-stream";
+  const type = CONTENT_TYPES[route.answer.type];
   const { body, headers } = given as Given;
   return new Response(body, { headers: { ...headers, "content-type": type, "cache-control": "no-store" } });
+}
+
+const CONTENT_TYPES = {
+  ndjson: "application/x-ndjson",
+  sse: "text/event-stream",
+  bytes: "application/octet-stream",
+} as const;
+
+function onceOf(headers: Headers): Once {
+  const idempotencyKey = headers.get("idempotency-key");
+  return idempotencyKey === null ? {} : { idempotencyKey };
 }
 
 async function bodyOf(route: Route, request: Request): Promise<unknown> {

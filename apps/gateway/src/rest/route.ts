@@ -1,5 +1,5 @@
 import type { Operation, Principal } from "@sandboxer/contract";
-import type { Core } from "@sandboxer/core";
+import type { Core, Once } from "@sandboxer/core";
 import type { z } from "zod";
 import type { LiveConnections } from "../live-connections.ts";
 import type { LiveProcesses } from "../live-processes.ts";
@@ -9,6 +9,7 @@ import type { Report } from "./failure.ts";
 export type Answer =
   | { readonly type: "json"; readonly status: 200 | 201; readonly schema: z.ZodType }
   | { readonly type: "ndjson"; readonly schema: z.ZodType }
+  | { readonly type: "sse"; readonly schema: z.ZodType }
   | { readonly type: "bytes" };
 
 /** What a handler gives: a value for `json`, a body (with headers of its own) for the others. */
@@ -26,6 +27,10 @@ export interface Ground {
 
 export interface Call<Params, Query, Body> extends Ground {
   readonly principal: Principal;
+  /** The header `Idempotency-Key`, for what creates. */
+  readonly once: Once;
+  /** The header `Last-Event-ID`, for a reader that comes back. */
+  readonly lastEventId: string | undefined;
   /** For what fails once the answer has begun. */
   readonly report: Report;
   readonly params: Params;

@@ -1,4 +1,12 @@
-import { createBodySchema, listAnswerSchema, listQuerySchema, sandboxSchema } from "@sandboxer/contract";
+import {
+  createRequestSchema,
+  extendBodySchema,
+  listAnswerSchema,
+  listQuerySchema,
+  metricsSchema,
+  receiptSchema,
+  sandboxSchema,
+} from "@sandboxer/contract";
 import { sandboxParams } from "./parameters.ts";
 import { route } from "./route.ts";
 
@@ -9,10 +17,10 @@ export const sandboxRoutes = [
       path: "/v1/sandboxes",
       operation: "sandbox.create",
       summary: "Create a sandbox",
-      body: createBodySchema,
+      body: createRequestSchema,
       answer: { type: "json", status: 201, schema: sandboxSchema },
     },
-    ({ core, principal, body }) => core.create(principal, body),
+    ({ core, principal, body, once }) => core.create(principal, body, once),
   ),
   route(
     {
@@ -42,6 +50,62 @@ export const sandboxRoutes = [
       answer: { type: "json", status: 200, schema: sandboxSchema },
     },
     ({ core, principal, params }) => core.get(principal, params.id),
+  ),
+  route(
+    {
+      method: "GET",
+      path: "/v1/sandboxes/{id}/receipt",
+      operation: "sandbox.read",
+      summary: "Where it ran and why, how long, what it cost, and for whom",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: receiptSchema },
+    },
+    ({ core, principal, params }) => core.receipt(principal, params.id),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/pause",
+      operation: "sandbox.pause",
+      summary: "Stop every process of a sandbox where it is",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: sandboxSchema },
+    },
+    ({ core, principal, params }) => core.pause(principal, params.id),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/extend",
+      operation: "sandbox.extend",
+      summary: "Move a sandbox's end to so long from now, and reserve what that costs",
+      params: sandboxParams,
+      body: extendBodySchema,
+      answer: { type: "json", status: 200, schema: sandboxSchema },
+    },
+    ({ core, principal, params, body }) => core.extend(principal, params.id, body),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/resume",
+      operation: "sandbox.pause",
+      summary: "Let a paused sandbox go on",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: sandboxSchema },
+    },
+    ({ core, principal, params }) => core.resume(principal, params.id),
+  ),
+  route(
+    {
+      method: "GET",
+      path: "/v1/sandboxes/{id}/metrics",
+      operation: "sandbox.read",
+      summary: "What a sandbox uses, counted outside of it",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: metricsSchema },
+    },
+    ({ core, principal, params }) => core.metrics(principal, params.id),
   ),
   route(
     {

@@ -1,4 +1,4 @@
-import { createBodySchema, healthSchema } from "@sandboxer/contract";
+import { createRequestSchema, healthSchema } from "@sandboxer/contract";
 import { z } from "zod";
 import { VERSION } from "../version.ts";
 import { route } from "./route.ts";
@@ -37,7 +37,7 @@ export const systemRoutes = [
       path: "/v1/route/explain",
       operation: "sandbox.create",
       summary: "The route a create would take, with every rejected extension and its reason",
-      body: createBodySchema,
+      body: createRequestSchema,
       answer: { type: "json", status: 200, schema: z.unknown() },
     },
     ({ core, principal, body }) => core.explain(principal, body),

@@ -1,7 +1,11 @@
 import { attributeRoutes } from "./attributes.ts";
+import { budgetRoutes } from "./budget.ts";
+import { eventRoutes } from "./events.ts";
 import { fileRoutes } from "./files.ts";
+import { keyRoutes } from "./keys.ts";
 import { portRoutes } from "./ports.ts";
 import { processRoutes } from "./processes.ts";
+import { profileRoutes } from "./profiles.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
 import { systemRoutes } from "./system.ts";
@@ -10,6 +14,10 @@ import { treeRoutes } from "./trees.ts";
 /** Every way in over HTTP. What is not here does not exist. */
 export const ROUTES: readonly Route[] = [
   ...systemRoutes,
+  ...keyRoutes,
+  ...budgetRoutes,
+  ...profileRoutes,
+  ...eventRoutes,
   ...sandboxRoutes,
   ...processRoutes,
   ...portRoutes,

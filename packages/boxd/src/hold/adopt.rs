@@ -5,6 +5,7 @@ use super::log;
 use super::record::{Record, start_time};
 use super::registry::Sandbox;
 use super::trash::Trash;
+use crate::cgroup::Group;
 use crate::sys::process;
 use std::fs;
 use std::io;
@@ -29,12 +30,19 @@ pub fn survivors(folder: &Folder, boot_id: &str, trash: &mut Trash) -> io::Resul
 
 fn revive(folder: &Folder, id: &str, boot_id: &str) -> Option<Sandbox> {
     let record = Record::read(&folder.of_box(id)).ok()?;
-    if record.id != id || record.boot_id != boot_id {
+    if !record.is_known_as(id) || record.boot_id != boot_id {
         return None;
+    }
+    if record.id != id {
+        // The earlier hold died between the two halves of a claim.
+        folder.rename_box(id, &record.id).ok()?;
     }
     let pidfd = process::pidfd_open(record.pid).ok()?;
     // Asked after the pidfd is open, so the pid cannot change hands in between.
-    (start_time(record.pid).ok()? == record.start_time).then_some(Sandbox {
+    (start_time(record.pid).ok()? == record.start_time).then(|| Sandbox {
+        is_paused: record.group.as_ref().is_some_and(Group::is_frozen),
+        freezing: None,
+        disk: None,
         record,
         pidfd,
         starting: None,

@@ -3,7 +3,9 @@
 
 use super::client::Client;
 use super::failpoint;
+use super::means::Means;
 use super::record::{Record, start_time};
+use crate::cgroup::Entry;
 use crate::serve;
 use crate::setup::idmap::IdMap;
 use crate::setup::trees::Trees;
@@ -12,6 +14,7 @@ use crate::sys::process::{self, Clone, FileLimit};
 use crate::sys::{descriptor, signal, unix_socket};
 use crate::wire::failure::{Code, Failure};
 use crate::wire::hold_request::Create;
+use crate::wire::limits::Limits;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -22,6 +25,33 @@ const LONGEST_REPORT: usize = 8192;
 
 pub type Born = io::Result<(i32, OwnedFd, OwnedFd)>;
 
+/// The control group to be born into, where the kernel can do that; else it is made while the
+/// child prepares itself.
+pub fn make_cradle(
+    means: &Means,
+    record: &mut Record,
+    limits: &Limits,
+) -> Result<Option<OwnedFd>, Failure> {
+    if means.groups.entries() > 0 {
+        return Ok(None);
+    }
+    match make_group(means, record, limits)? {
+        Some(Entry::Folder(folder)) => Ok(Some(folder)),
+        _ => Ok(None),
+    }
+}
+
+fn make_group(
+    means: &Means,
+    record: &mut Record,
+    limits: &Limits,
+) -> Result<Option<Entry>, Failure> {
+    let failed = |error: io::Error| Failure::unavailable("control group", &error);
+    record.group = means.groups.make(&record.id, limits).map_err(failed)?;
+    failpoint::reached("group");
+    record.group.as_ref().map(|group| group.entry()).transpose().map_err(failed)
+}
+
 /// Makes the process. In the child this never returns: it becomes the sandbox.
 pub fn give_birth(
     plan: &Plan,
@@ -29,39 +59,67 @@ pub fn give_birth(
     client: Client,
     listener: UnixListener,
     limits: FileLimit,
+    cradle: Option<OwnedFd>,
 ) -> (Client, Born) {
     let (ours, theirs) = match unix_socket::message_pair() {
         Ok(pair) => pair,
         Err(error) => return (client, Err(error)),
     };
     let mut client = Some(client);
-    let born = plan.ids.charged_to(|| match process::clone_into(process::EVERY_NAMESPACE)? {
-        Clone::Parent { pid, pidfd } => Ok((pid, pidfd)),
-        Clone::Child => match client.take() {
-            Some(client) => be_born(plan, create, client, listener, theirs, limits),
-            None => process::exit_now(1),
-        },
+    let group = cradle.as_ref().map(AsFd::as_fd);
+    let born = plan.ids.charged_to(group.is_some(), || {
+        match process::clone_into_group(process::EVERY_NAMESPACE, group)? {
+            Clone::Parent { pid, pidfd } => Ok((pid, pidfd)),
+            Clone::Child => match client.take() {
+                Some(client) => be_born(plan, create, client, listener, theirs, limits),
+                None => process::exit_now(1),
+            },
+        }
     });
     let client = client.expect("only the child takes the client");
     (client, born.map(|(pid, pidfd)| (pid, pidfd, ours)))
 }
 
-/// hold's share of the work while the child waits, then the word to go.
-pub fn equip(plan: &Plan, record: &mut Record, child: &OwnedFd) -> Result<(), Failure> {
+/// hold's share of the work while the child waits, then the word to go. Gives the sandbox's disk.
+pub fn equip(
+    plan: &Plan,
+    means: &Means,
+    record: &mut Record,
+    child: &OwnedFd,
+) -> Result<Option<OwnedFd>, Failure> {
     let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
     plan.ids.write(record.pid).map_err(step("user id map"))?;
+    let entry = match record.group {
+        None => make_group(means, record, plan.limits)?,
+        Some(_) => None,
+    };
+    let mut lent = match entry {
+        Some(Entry::Doors(doors)) => doors,
+        _ => Vec::new(),
+    };
     record.start_time = start_time(record.pid).map_err(step("process record"))?;
     record.write(plan.box_directory).map_err(|error| Failure::about_path("box.json", &error))?;
     failpoint::reached("record");
-    let lent = match plan.ids {
+    let disk = match plan.limits.disk_bytes.filter(|_| record.has_disk) {
+        Some(bytes) => {
+            let (inodes, owner) = (plan.limits.disk_inodes, plan.ids.base());
+            let disk = means.disks.make(plan.box_directory, bytes, inodes, owner);
+            Some(disk.map_err(step("disk"))?)
+        }
+        None => None,
+    };
+    match plan.ids {
         IdMap::Range { .. } => {
             let namespace = File::open(format!("/proc/{}/ns/user", record.pid))
                 .map_err(step("user namespace"))?;
-            Trees::clone_all(plan.box_directory, plan.root, Some(namespace.as_fd()))?.into_list()
+            let ids = Some(namespace.as_fd());
+            let own = disk.as_ref().map(OwnedFd::try_clone).transpose().map_err(step("disk"))?;
+            lent.extend(Trees::clone_all(plan.box_directory, plan.root, ids, own)?.into_list());
         }
-        IdMap::Single { .. } => Vec::new(),
-    };
-    unix_socket::send(child, b"go", &lent).map_err(step("start signal"))
+        IdMap::Single { .. } => {}
+    }
+    unix_socket::send(child, b"go", &lent).map_err(step("start signal"))?;
+    Ok(disk)
 }
 
 fn be_born(

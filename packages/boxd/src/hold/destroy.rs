@@ -3,6 +3,7 @@
 use super::registry::{Ending, Sandbox};
 use super::watch::Hold;
 use super::{client::Client, log};
+use crate::cgroup::Usage;
 use crate::sys::{process, time};
 use crate::wire::failure::{Code, Failure};
 use serde_json::json;
@@ -67,6 +68,18 @@ impl Hold {
         self.forget(&sandbox.pidfd);
         process::reap_pidfd(&sandbox.pidfd);
         self.trash.take(&self.folder, Path::new(&sandbox.record.id));
+        self.trash.unmount(sandbox.disk);
+        if let Some(group) = sandbox.record.group {
+            let oom_kills = Usage::of(&group).oom_kills.unwrap_or(0);
+            if sandbox.ending.is_none() && oom_kills > 0 {
+                log::note(format_args!("{} ran out of memory and died", sandbox.record.id));
+            }
+            self.leftovers.take(group);
+        }
+        let failure = || Failure::new(Code::NotFound, "the sandbox ended");
+        if let Some(freezing) = sandbox.freezing {
+            self.tell_paused(freezing.waiting, Err(failure()));
+        }
         if let Some(starting) = sandbox.starting {
             self.forget(&starting.from_child);
             let failure = starting.failure.unwrap_or_else(|| {
@@ -93,8 +106,13 @@ fn end(sandbox: &mut Sandbox, grace: Duration) {
     let waiting = sandbox.ending.take().map(|ending| ending.waiting).unwrap_or_default();
     let mut ending = Ending { kill_at: None, waiting };
     // Signals to who is already dead fail, and its pidfd is about to say so.
-    if grace.is_zero() {
+    // What is paused can do nothing with a grace.
+    if grace.is_zero() || sandbox.is_paused {
         let _ = process::signal_pidfd(&sandbox.pidfd, libc::SIGKILL);
+        if let (true, Some(group)) = (sandbox.is_paused, &sandbox.record.group) {
+            // In version 1 the frozen do not even die.
+            let _ = group.thaw();
+        }
     } else {
         if is_first {
             let _ = process::signal_pidfd(&sandbox.pidfd, libc::SIGTERM);

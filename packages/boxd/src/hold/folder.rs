@@ -5,12 +5,16 @@ use crate::sys::credentials;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The longest path that a unix socket's address can hold.
 const MOST_SOCKET_PATH: usize = 107;
 const LONGEST_ENDING: usize = "/boxes/aaaaaaaaaaaaaaaaaaaa/box.sock".len();
+
+const LOCK_TRIES: u32 = 250;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 pub struct Folder {
     pub path: PathBuf,
@@ -55,14 +59,23 @@ impl Folder {
             .mode(0o600)
             .open(&path)
             .map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(fs::TryLockError::WouldBlock) => Err(StartError::Taken(format!(
-                "{}: another boxd hold runs on this folder",
-                self.path.display()
-            ))),
-            Err(fs::TryLockError::Error(error)) => Err(failed(error)),
+        for _ in 0..LOCK_TRIES {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
+                // A child of a hold that has just died may not have come to close its copy.
+                Err(fs::TryLockError::WouldBlock) if !self.is_answered() => {
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+                Err(fs::TryLockError::WouldBlock) => break,
+            }
         }
+        let message = format!("{}: another boxd hold runs on this folder", self.path.display());
+        Err(StartError::Taken(message))
+    }
+
+    fn is_answered(&self) -> bool {
+        UnixStream::connect(self.socket()).is_ok()
     }
 
     /// The socket clients come to. Only for who has the lock: a stale one is replaced.
@@ -89,6 +102,11 @@ impl Folder {
         self.path.join("hold.log")
     }
 
+    /// Where control groups of this folder's sandboxes ever were.
+    pub fn group_diary(&self) -> PathBuf {
+        self.path.join("cgroups")
+    }
+
     pub fn boxes(&self) -> PathBuf {
         self.path.join("boxes")
     }
@@ -101,12 +119,19 @@ impl Folder {
         self.boxes().join(id)
     }
 
+    pub fn rename_box(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.of_box(from), self.of_box(to))
+    }
+
     /// A new sandbox's own folder: where it listens, and its writable layer, which belongs to
     /// the sandbox's root. The sandbox may pass through the folder but not look around.
-    pub fn make_box(&self, id: &str, owner: Option<u32>) -> io::Result<UnixListener> {
+    ///
+    /// With a disk of its own, the layer is on that.
+    pub fn make_box(&self, id: &str, owner: Option<u32>, disk: bool) -> io::Result<UnixListener> {
         let path = self.of_box(id);
         DirBuilder::new().mode(0o711).create(&path)?;
-        for (layer, mode) in [("upper", 0o755), ("work", 0o700)] {
+        let layers: &[_] = if disk { &[] } else { &[("upper", 0o755), ("work", 0o700)] };
+        for &(layer, mode) in layers {
             let layer = path.join(layer);
             DirBuilder::new().mode(mode).create(&layer)?;
             chown(&layer, owner, owner)?;

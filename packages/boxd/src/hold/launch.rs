@@ -18,6 +18,7 @@ use crate::setup::idmap::IdMap;
 use crate::setup::trees;
 use crate::sys::{epoll, process, time};
 use crate::wire::failure::{Code, Failure};
+use crate::wire::fields::Dictionary;
 use crate::wire::hold_request::Create;
 use std::io;
 use std::os::unix::net::UnixListener;
@@ -31,7 +32,7 @@ impl Hold {
         client: Client,
         stream: u32,
     ) -> Result<(), (Client, Failure)> {
-        let (ids, listener) = match self.make_room(&create) {
+        let (ids, listener, not_in_force) = match self.make_room(&create) {
             Ok(room) => room,
             Err(failure) => return Err((client, failure)),
         };
@@ -45,35 +46,76 @@ impl Hold {
             expires_at_ms: create.ttl_ms.map(|ttl| created_at_ms.saturating_add(ttl)),
             labels: create.labels.clone(),
             uid_base: ids.base(),
+            group: None,
+            has_disk: self.means.has_disk_for(&create.limits),
+            not_in_force,
+            is_pooled: create.is_pooled,
+            made_as: None,
             id: create.id.clone(),
             installation: create.installation.clone(),
         };
         let directory = self.folder.of_box(&record.id);
-        let plan =
-            Plan { root: &create.root, hostname: &create.hostname, box_directory: &directory, ids };
-        let (client, born) = birth::give_birth(&plan, &create, client, listener, self.limits);
+        let plan = Plan {
+            root: &create.root,
+            hostname: &create.hostname,
+            box_directory: &directory,
+            ids,
+            limits: &create.limits,
+            doors: self.means.groups.entries(),
+        };
+        let limits = self.limits.at_most(create.limits.open_files);
+        let cradle = match birth::make_cradle(&self.means, &mut record, &create.limits) {
+            Ok(cradle) => cradle,
+            Err(failure) => {
+                self.abandon(record);
+                return Err((client, failure));
+            }
+        };
+        let (client, born) = birth::give_birth(&plan, &create, client, listener, limits, cradle);
         let (pid, pidfd, from_child) = match born {
             Ok(born) => born,
             Err(error) => {
-                self.trash.take(&self.folder, Path::new(&record.id));
+                self.abandon(record);
                 return Err((client, Failure::unavailable("namespaces", &error)));
             }
         };
         failpoint::reached("process");
         record.pid = pid;
-        let equipped = birth::equip(&plan, &mut record, &from_child);
-        if equipped.is_err() {
-            let _ = process::signal_pidfd(&pidfd, libc::SIGKILL);
-        }
+        let equipped = birth::equip(&plan, &self.means, &mut record, &from_child);
+        let (disk, failure) = match equipped {
+            Ok(disk) => (disk, None),
+            Err(failure) => {
+                let _ = process::signal_pidfd(&pidfd, libc::SIGKILL);
+                (None, Some(failure))
+            }
+        };
         failpoint::reached("go");
-        let starting = Starting { from_child, client, stream, failure: equipped.err() };
+        let starting = Starting { from_child, client, stream, failure };
         let starting = Some(starting);
-        self.watch_sandbox(Sandbox { record, pidfd, starting, ending: None });
+        self.watch_sandbox(Sandbox {
+            record,
+            pidfd,
+            starting,
+            ending: None,
+            is_paused: false,
+            freezing: None,
+            disk,
+        });
         Ok(())
     }
 
-    fn make_room(&mut self, create: &Create) -> Result<(IdMap, UnixListener), Failure> {
+    /// Nothing lives in it yet.
+    fn abandon(&mut self, record: Record) {
+        self.trash.take(&self.folder, Path::new(&record.id));
+        if let Some(group) = record.group {
+            self.leftovers.take(group);
+        }
+    }
+
+    fn make_room(&mut self, create: &Create) -> Result<(IdMap, UnixListener, Dictionary), Failure> {
         check(create)?;
+        let not_in_force = self.means.not_in_force(&create.limits)?;
+        let has_disk = self.means.has_disk_for(&create.limits);
         if self.registry.by_id(&create.id).is_some() {
             let message = format!("sandbox {} is live", create.id);
             return Err(Failure::new(Code::AlreadyExists, message));
@@ -81,15 +123,15 @@ impl Hold {
         let bases = self.registry.uid_bases();
         let ids = IdMap::choose(|base| bases.contains(&base))
             .map_err(|error| Failure::unavailable("user ids", &error))?;
-        let made = match self.folder.make_box(&create.id, ids.base()) {
+        let made = match self.folder.make_box(&create.id, ids.base(), has_disk) {
             // Not in the registry, so it is nobody's.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 self.trash.take(&self.folder, Path::new(&create.id));
-                self.folder.make_box(&create.id, ids.base())
+                self.folder.make_box(&create.id, ids.base(), has_disk)
             }
             made => made,
         };
-        made.map(|listener| (ids, listener)).map_err(|error| {
+        made.map(|listener| (ids, listener, not_in_force)).map_err(|error| {
             self.trash.take(&self.folder, Path::new(&create.id));
             Failure::about_path("the sandbox's folder", &error)
         })

@@ -5,6 +5,8 @@
 
 mod adopt;
 mod birth;
+mod census;
+mod claim;
 mod client;
 mod daemon;
 mod destroy;
@@ -12,6 +14,9 @@ mod failpoint;
 mod folder;
 mod launch;
 mod log;
+mod means;
+mod metrics;
+mod pause;
 mod record;
 mod registry;
 mod requests;

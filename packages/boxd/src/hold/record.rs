@@ -1,5 +1,6 @@
 //! box.json: what a hold that comes later must know about a sandbox.
 
+use crate::cgroup::{Group, Places};
 use crate::wire::failure::Failure;
 use crate::wire::fields::{Dictionary, Fields};
 use serde_json::{Value, json};
@@ -22,6 +23,15 @@ pub struct Record {
     pub expires_at_ms: Option<u64>,
     pub labels: Dictionary,
     pub uid_base: Option<u32>,
+    pub group: Option<Group>,
+    /// Its writable layer is a disk of its own.
+    pub has_disk: bool,
+    /// Limits that were asked for and are not in force, each with its reason.
+    pub not_in_force: Dictionary,
+    /// Made ahead, and nobody's yet.
+    pub is_pooled: bool,
+    /// The id it was made with, where it was made ahead.
+    pub made_as: Option<String>,
 }
 
 impl Record {
@@ -51,6 +61,11 @@ impl Record {
             expires_at_ms: fields.number_if_any("expiresAtMs")?,
             labels: fields.dictionary("labels")?,
             uid_base: fields.small_if_any("uidBase")?,
+            group: group_at(fields.dictionary("groups")?),
+            has_disk: fields.flag("disk", false)?,
+            not_in_force: fields.dictionary("notInForce")?,
+            is_pooled: fields.flag("pooled", false)?,
+            made_as: fields.text_if_any("madeAs")?,
         })
     }
 
@@ -61,7 +76,19 @@ impl Record {
         if let Some(base) = self.uid_base {
             record["uidBase"] = json!(base);
         }
+        if let Some(made_as) = &self.made_as {
+            record["madeAs"] = json!(made_as);
+        }
+        if let Some(group) = &self.group {
+            record["groups"] = json!(group.places);
+        }
+        record["disk"] = json!(self.has_disk);
         record
+    }
+
+    /// Its control groups keep the name of the id it was made with.
+    pub fn is_known_as(&self, id: &str) -> bool {
+        self.id == id || self.made_as.as_deref() == Some(id)
     }
 
     /// What the wire tells about a sandbox.
@@ -72,12 +99,21 @@ impl Record {
             "pid": self.pid,
             "createdAtMs": self.created_at_ms,
             "labels": self.labels,
+            "notInForce": self.not_in_force,
         });
         if let Some(expiry) = self.expires_at_ms {
             summary["expiresAtMs"] = json!(expiry);
         }
+        if self.is_pooled {
+            summary["pooled"] = json!(true);
+        }
         summary
     }
+}
+
+fn group_at(places: Dictionary) -> Option<Group> {
+    let places: Places = places.into_iter().map(|(name, path)| (name, path.into())).collect();
+    (!places.is_empty()).then(|| Group::at(places))
 }
 
 pub fn boot_id() -> io::Result<String> {

@@ -1,8 +1,10 @@
 //! The sandboxes that live.
 
 use super::client::Client;
+use super::pause::Freezing;
 use super::record::Record;
 use crate::wire::failure::Failure;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::time::Instant;
@@ -12,6 +14,20 @@ pub struct Sandbox {
     pub pidfd: OwnedFd,
     pub starting: Option<Starting>,
     pub ending: Option<Ending>,
+    pub is_paused: bool,
+    pub freezing: Option<Freezing>,
+    /// Kept so that the sandbox does not have to unmount it while somebody waits for its end.
+    /// One that was adopted has nobody who does that for it.
+    pub disk: Option<OwnedFd>,
+}
+
+impl Sandbox {
+    /// What the wire tells about it.
+    pub fn summary(&self) -> Value {
+        let mut summary = self.record.summary();
+        summary["paused"] = json!(self.is_paused);
+        summary
+    }
 }
 
 /// A sandbox that has not said yet whether it works.
@@ -61,6 +77,10 @@ impl Registry {
 
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Sandbox)> {
         self.sandboxes.iter().map(|(number, sandbox)| (*number, sandbox))
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Sandbox> {
+        self.sandboxes.values_mut()
     }
 
     pub fn len(&self) -> usize {

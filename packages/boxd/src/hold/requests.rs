@@ -1,6 +1,8 @@
 //! What clients ask of hold.
 
 use super::client::Client;
+use super::metrics;
+use super::registry::Sandbox;
 use super::watch::Hold;
 use crate::sys::{credentials, time};
 use crate::wire::failure::{Code, Failure};
@@ -80,16 +82,40 @@ impl Hold {
                     "pid": std::process::id(),
                     "uid": credentials::effective_uid(),
                     "boxes": self.registry.len(),
+                    "lacking": self.means.lacking(),
                 }),
             ),
             HoldRequest::Create(create) => return Next::Launch(create, stream),
-            HoldRequest::List => {
-                let boxes: Vec<Value> =
-                    self.registry.iter().map(|(_, sandbox)| sandbox.record.summary()).collect();
+            HoldRequest::Claim(claim) => match self.claim(claim) {
+                Ok(()) => out.end(stream, &json!({})),
+                Err(failure) => out.fail(stream, &failure),
+            },
+            HoldRequest::List { id } => {
+                let is_wanted =
+                    |one: &Sandbox| id.as_ref().is_none_or(|wanted| one.record.id == *wanted);
+                let boxes: Vec<Value> = self
+                    .registry
+                    .iter()
+                    .filter(|(_, sandbox)| is_wanted(sandbox))
+                    .map(|(_, sandbox)| sandbox.summary())
+                    .collect();
                 out.end(stream, &json!({ "boxes": boxes }));
             }
             HoldRequest::Extend { id, ttl_ms } => match self.extend(&id, ttl_ms) {
                 Ok(expiry) => out.end(stream, &json!({ "expiresAtMs": expiry })),
+                Err(failure) => out.fail(stream, &failure),
+            },
+            HoldRequest::Pause { id } => match self.pause(&id, (number, stream)) {
+                Ok(true) => out.end(stream, &json!({})),
+                Ok(false) => client.is_busy = true,
+                Err(failure) => out.fail(stream, &failure),
+            },
+            HoldRequest::Resume { id } => match self.resume(&id) {
+                Ok(()) => out.end(stream, &json!({})),
+                Err(failure) => out.fail(stream, &failure),
+            },
+            HoldRequest::Metrics { id } => match self.settled(&id) {
+                Ok(sandbox) => out.end(stream, &metrics::of(&sandbox.record)),
                 Err(failure) => out.fail(stream, &failure),
             },
             HoldRequest::Destroy { id, grace_ms } => {
@@ -102,6 +128,14 @@ impl Hold {
             }
         }
         Next::Ready
+    }
+
+    /// A sandbox that lives and has come to life.
+    pub fn settled(&mut self, id: &str) -> Result<&mut Sandbox, Failure> {
+        match self.registry.by_id(id) {
+            Some((_, sandbox)) if sandbox.starting.is_none() => Ok(sandbox),
+            _ => Err(Failure::new(Code::NotFound, format!("no sandbox {id}"))),
+        }
     }
 
     fn extend(&mut self, id: &str, ttl_ms: u64) -> Result<u64, Failure> {

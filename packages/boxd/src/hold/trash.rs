@@ -8,7 +8,7 @@ use crate::tree::listing::next_names;
 use crate::tree::removal::Removal;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,8 @@ pub struct Trash {
     count: u64,
     due: Option<Instant>,
     remover: Option<OwnedFd>,
+    /// Who closes one last waits until the kernel has unmounted it.
+    disks: Vec<OwnedFd>,
 }
 
 impl Trash {
@@ -35,6 +37,10 @@ impl Trash {
             _ => {}
         }
         self.wake();
+    }
+
+    pub fn unmount(&mut self, disk: Option<OwnedFd>) {
+        self.disks.extend(disk);
     }
 
     /// There may be something to remove.
@@ -53,8 +59,9 @@ impl Trash {
         }
         self.due = None;
         match process::clone_into(0)? {
-            Clone::Child => empty_and_exit(&folder.trash()),
+            Clone::Child => empty_and_exit(&folder.trash(), &self.disks),
             Clone::Parent { pidfd, .. } => {
+                self.disks.clear();
                 self.remover = Some(pidfd);
                 Ok(self.remover.as_ref().map(|pidfd| pidfd.as_fd()))
             }
@@ -68,9 +75,13 @@ impl Trash {
     }
 }
 
-fn empty_and_exit(trash: &Path) -> ! {
+/// The disks are closed by the exit, after hold has closed its own.
+fn empty_and_exit(trash: &Path, disks: &[OwnedFd]) -> ! {
+    let mut kept: Vec<i32> = disks.iter().map(AsRawFd::as_raw_fd).collect();
+    // Before standing back: hold's lock is among these, and its successor must not wait for us.
+    let closed = descriptor::close_all_except(&mut kept);
     process::be_last_in_line();
-    let outcome = descriptor::close_all_except(&mut []).and_then(|()| empty(trash));
+    let outcome = closed.and_then(|()| empty(trash));
     if let Err(error) = &outcome {
         log::note(format_args!("cannot empty the trash: {error}"));
     }

@@ -2,11 +2,13 @@
 
 use super::client::Client;
 use super::folder::Folder;
+use super::means::Means;
 use super::registry::Registry;
 use super::source::Source;
 use super::trash::Trash;
 use super::{StartError, adopt, log, record};
 use crate::arguments::HoldOptions;
+use crate::cgroup::Leftovers;
 use crate::sys::epoll::{self, Epoll, Event};
 use crate::sys::process::{self, FileLimit};
 use crate::sys::signal::{self, Signals};
@@ -25,6 +27,9 @@ pub struct Hold {
     pub clients: BTreeMap<u32, Client>,
     pub registry: Registry,
     pub trash: Trash,
+    pub means: Means,
+    /// Control groups on their way out.
+    pub leftovers: Leftovers,
     /// hold has a descriptor for every sandbox; sandboxes get what was meant for us.
     pub limits: FileLimit,
     last_client: u32,
@@ -46,6 +51,10 @@ impl Hold {
         let boot_id = record::boot_id().map_err(failed)?;
         let mut trash = Trash::default();
         let living = adopt::survivors(&folder, &boot_id, &mut trash).map_err(failed)?;
+        let means = Means::find(&folder);
+        let mut leftovers = Leftovers::default();
+        let is_alive = |id: &str| living.iter().any(|sandbox| sandbox.record.is_known_as(id));
+        leftovers.sweep(&folder.group_diary(), &means.groups, is_alive).map_err(failed)?;
         let listener = folder.listen()?;
         let signals = Signals::of(&[libc::SIGTERM, libc::SIGINT]).map_err(failed)?;
         let epoll = Epoll::new().map_err(failed)?;
@@ -58,6 +67,8 @@ impl Hold {
             clients: BTreeMap::new(),
             registry: Registry::default(),
             trash,
+            means,
+            leftovers,
             limits: FileLimit::raise().map_err(failed)?,
             last_client: 0,
             listener,
@@ -85,9 +96,11 @@ impl Hold {
                 self.handle(event);
             }
             self.end_what_is_due();
+            self.check_pauses();
             self.tidy();
         }
         log::note("leaving");
+        self.means.groups.leave();
         let _ = fs::remove_file(self.folder.socket());
         Ok(())
     }
@@ -166,6 +179,7 @@ impl Hold {
     }
 
     fn tidy(&mut self) {
+        self.leftovers.remove_when_due();
         match self.trash.start_when_due(&self.folder) {
             Ok(Some(remover)) => {
                 let _ = self.epoll.add(remover, epoll::READABLE, Source::Remover.token());
@@ -177,7 +191,7 @@ impl Hold {
 
     fn patience(&self) -> Option<Duration> {
         let idle_end = self.idle_since.zip(self.idle_exit).map(|(since, limit)| since + limit);
-        [self.next_ending(), self.trash.due(), idle_end]
+        [self.next_ending(), self.next_check(), self.trash.due(), self.leftovers.due(), idle_end]
             .into_iter()
             .flatten()
             .min()
@@ -186,7 +200,8 @@ impl Hold {
 
     /// Sandboxes go on without us when a signal asks us to leave.
     fn should_leave(&mut self) -> bool {
-        if !self.registry.is_empty() || !self.clients.is_empty() {
+        let is_busy = !self.registry.is_empty() || !self.leftovers.is_empty();
+        if is_busy || !self.clients.is_empty() {
             self.idle_since = None;
             return self.is_told_to_leave;
         }

@@ -1,5 +1,6 @@
 //! What serve gives up before it runs anything, and what programs get.
 
+use crate::seccomp;
 use crate::sys::credentials::{self, Capabilities};
 use crate::sys::process;
 use crate::sys::spawn::Become;
@@ -48,6 +49,13 @@ impl Identity {
 
 /// From here on this process can only lose rights, and so can all that it runs.
 pub fn confine() -> io::Result<Identity> {
+    let identity = give_up_rights()?;
+    // Last, because it also refuses some of what leads here.
+    seccomp::enter().map_err(|error| io::Error::other(format!("seccomp filter: {error}")))?;
+    Ok(identity)
+}
+
+fn give_up_rights() -> io::Result<Identity> {
     process::be_undumpable()?;
     process::no_core_dumps()?;
     process::set_umask(0o022);

@@ -36,6 +36,15 @@ pub fn compose(
     environment
 }
 
+/// What a place that somebody else made gives its programs, without what is a user's own.
+pub fn inherited() -> Dictionary {
+    const OF_A_USER: [&str; 7] = ["HOME", "LOGNAME", "OLDPWD", "PWD", "SHELL", "SHLVL", "USER"];
+    std::env::vars_os()
+        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(key, _)| !OF_A_USER.contains(&key.as_str()))
+        .collect()
+}
+
 pub fn check(environment: &Dictionary) -> Result<(), Failure> {
     for (key, value) in environment {
         if key.is_empty() || key.contains(['=', '\0']) || value.contains('\0') {

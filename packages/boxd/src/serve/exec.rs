@@ -145,9 +145,10 @@ fn explain(name: &str, request: &Exec, SpawnError { stage, error }: SpawnError) 
             return Failure::new(Code::CommandNotFound, format!("{name}: command not found"));
         }
         (Stage::Execute, libc::E2BIG | libc::ENAMETOOLONG) => Code::InvalidRequest,
-        (Stage::Execute, libc::ENOMEM | libc::EMFILE | libc::ENFILE | libc::EAGAIN) => {
-            Code::Internal
-        }
+        (
+            Stage::Prepare | Stage::Execute,
+            libc::ENOMEM | libc::EMFILE | libc::ENFILE | libc::EAGAIN,
+        ) => Code::Exhausted,
         (Stage::Execute, _) => Code::CommandNotExecutable,
         (Stage::Directory, _) => {
             let cwd = request.cwd.as_deref().unwrap_or("home");

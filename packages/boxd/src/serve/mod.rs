@@ -4,6 +4,7 @@ mod acting;
 mod confine;
 mod connection;
 mod dial;
+mod ensure_user;
 pub mod environment;
 mod exec;
 mod family;
@@ -25,13 +26,19 @@ mod users;
 mod watch;
 
 use crate::arguments::ServeOptions;
+use std::time::Instant;
 pub use watch::Server;
 
 /// For a place that somebody else has isolated. Returns only when it cannot start.
 pub fn run(options: &ServeOptions) -> Result<(), String> {
+    if options.ensure_user {
+        ensure_user::ensure_user().map_err(|error| format!("cannot add a user: {error}"))?;
+    }
     let server = match &options.socket {
         Some(path) => Server::at_socket(&options.id, path),
         None => Server::on_standard_streams(&options.id),
     };
-    server.map_err(|failure| failure.message)?.run()
+    let mut server = server.map_err(|failure| failure.message)?;
+    server.ends_at = options.ttl.and_then(|ttl| Instant::now().checked_add(ttl));
+    server.run()
 }

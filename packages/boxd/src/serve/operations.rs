@@ -2,15 +2,18 @@
 
 use super::Server;
 use super::dial::Dial;
+use super::environment;
 use super::files;
 use super::process::Process;
 use super::stream::{Stream, StreamId, Work};
 use super::users;
 use crate::sys::{process, signal, tty};
 use crate::wire::failure::Failure;
+use crate::wire::fields::Dictionary;
 use crate::wire::frame::Kind;
 use crate::wire::serve_request::{ServeRequest, Size};
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 /// How an operation goes on.
 pub enum Begun {
@@ -43,6 +46,8 @@ impl Server {
 
     fn try_begin(&mut self, id: StreamId, request: ServeRequest) -> Result<Begun, Failure> {
         match request {
+            ServeRequest::Claim { id, env } => self.claim(id, env),
+            _ if self.awaits_owner => Err(Failure::invalid("nobody has claimed this sandbox")),
             ServeRequest::Exec(exec) => {
                 let process = self.exec(exec)?;
                 self.attach(id, process, [0, 0]);
@@ -67,6 +72,7 @@ impl Server {
                 let user = users::find(asked.as_deref(), self.identity)?;
                 files::begin(request, user, self.identity)
             }
+            ServeRequest::Extend { ttl_ms } => self.extend(ttl_ms),
             ServeRequest::Dial { port } => {
                 Dial::begin(port).map(|dial| Begun::Working(Work::Dial(dial)))
             }
@@ -93,6 +99,27 @@ impl Server {
             reply["stderr"] = json!(stderr);
         }
         Ok(Begun::Streaming(reply, Work::Attached { process }))
+    }
+
+    /// Once, and only where it was made ahead.
+    fn claim(&mut self, id: String, env: Dictionary) -> Result<Begun, Failure> {
+        if !self.awaits_owner {
+            return Err(Failure::invalid("this sandbox has its owner"));
+        }
+        environment::check(&env)?;
+        self.id = id;
+        self.environment = env;
+        self.awaits_owner = false;
+        Ok(Begun::Done(json!({})))
+    }
+
+    /// Only for who keeps its own time; in a sandbox of hold's, hold does.
+    fn extend(&mut self, ttl_ms: u64) -> Result<Begun, Failure> {
+        if self.ends_at.is_none() {
+            return Err(Failure::invalid("this sandbox's time is kept by hold"));
+        }
+        self.ends_at = Instant::now().checked_add(Duration::from_millis(ttl_ms));
+        Ok(Begun::Done(json!({})))
     }
 
     fn signal(&mut self, name: &str, signal_name: &str) -> Result<Begun, Failure> {

@@ -139,6 +139,9 @@ impl Server {
     pub fn end_what_is_due(&mut self) {
         let now = Instant::now();
         let is_due = |due: Option<Instant>| due.is_some_and(|due| due <= now);
+        if is_due(self.ends_at) {
+            process::exit_now(0);
+        }
         let overdue: Vec<u32> = self
             .processes
             .iter()
@@ -167,6 +170,7 @@ impl Server {
         self.processes
             .iter()
             .flat_map(|(_, process)| [process.deadline, process.linger])
+            .chain([self.ends_at])
             .flatten()
             .min()
     }

@@ -3,11 +3,12 @@
 use super::Server;
 use super::confine;
 use super::connection::Connection;
+use super::environment;
 use crate::sys::epoll::Epoll;
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::sys::signal::{self, Signals};
 use crate::sys::spawn::Spawner;
-use crate::sys::{descriptor, memory, process};
+use crate::sys::{descriptor, process};
 use crate::wire::failure::Failure;
 use crate::wire::fields::Dictionary;
 use crate::wire::hold_request::Create;
@@ -28,10 +29,9 @@ impl Server {
         listener: UnixListener,
     ) -> Result<Server, Failure> {
         let failed = |error| Failure::unavailable("first process", &error);
-        // hold's own name the host's folders.
-        memory::hide_arguments(b"boxd\0serve").map_err(failed)?;
         let environment = create.env.clone();
         let mut server = start(&create.id, environment, Some(listener)).map_err(failed)?;
+        server.awaits_owner = create.is_pooled;
         descriptor::replace_standard_streams(&server.nowhere).map_err(failed)?;
         let reader = OwnedFd::from(client);
         let writer = reader.try_clone().map_err(failed)?;
@@ -48,7 +48,7 @@ impl Server {
             }
             let listener = UnixListener::bind(path)?;
             listener.set_nonblocking(true)?;
-            start(id, Dictionary::new(), Some(listener))
+            start(id, environment::inherited(), Some(listener))
         };
         listen().map_err(|error| Failure::about_path(path.display(), &error))
     }
@@ -57,7 +57,7 @@ impl Server {
     pub fn on_standard_streams(id: &str) -> Result<Server, Failure> {
         let failed = |error| Failure::unavailable("standard streams", &error);
         signal::reset_for_server();
-        let mut server = start(id, Dictionary::new(), None).map_err(failed)?;
+        let mut server = start(id, environment::inherited(), None).map_err(failed)?;
         let (stdin, stdout) = (io::stdin(), io::stdout());
         let reader = stdin.as_fd().try_clone_to_owned().map_err(failed)?;
         let writer = stdout.as_fd().try_clone_to_owned().map_err(failed)?;
@@ -78,6 +78,7 @@ fn start(id: &str, environment: Dictionary, listener: Option<UnixListener>) -> i
     let server = Server {
         id: id.to_string(),
         environment,
+        awaits_owner: false,
         identity,
         nowhere: path::open(HERE, "/dev/null", libc::O_RDWR, 0, NO_MAGIC)?,
         epoll: Epoll::new()?,
@@ -90,6 +91,7 @@ fn start(id: &str, environment: Dictionary, listener: Option<UnixListener>) -> i
         leftovers: Default::default(),
         last_leftover: 0,
         scratch: Default::default(),
+        ends_at: None,
         is_ending: false,
         is_alone: false,
         is_untidy: true,

@@ -1,12 +1,15 @@
 //! The users of the sandbox, from its own /etc/passwd and /etc/group.
 
+use super::acting::ActingAs;
 use super::confine::Identity;
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::wire::failure::{Code, Failure};
 use std::fs::File;
 use std::io::{self, Read};
 
+/// Who acts when nobody is named: `user`, or whoever has its id under another name.
 const DEFAULT: &str = "user";
+const DEFAULT_ID: &str = "1000";
 /// No honest file is larger, and the sandbox writes it.
 const MOST_BYTES: u64 = 1024 * 1024;
 const MOST_GROUPS: usize = 1024;
@@ -23,11 +26,13 @@ pub struct User {
 
 /// The user a request names, whose rights this server must be able to give.
 pub fn find(asked: Option<&str>, identity: Identity) -> Result<User, Failure> {
+    let otherwise = asked.is_none().then_some(DEFAULT_ID);
     let asked = asked.unwrap_or(DEFAULT);
     let no_such = |why: String| Failure::new(Code::NoSuchUser, format!("user {asked:?}: {why}"));
     let passwd = read("/etc/passwd").map_err(|error| no_such(format!("/etc/passwd: {error}")))?;
-    let mut user =
-        in_passwd(&passwd, asked).ok_or_else(|| no_such("not in /etc/passwd".to_string()))?;
+    let mut user = in_passwd(&passwd, asked)
+        .or_else(|| in_passwd(&passwd, otherwise?))
+        .ok_or_else(|| no_such("not in /etc/passwd".to_string()))?;
     match identity {
         Identity::Only { uid } if uid != user.uid => Err(no_such(format!(
             "this sandbox has the single user id {uid}, because it was made without privilege"
@@ -37,7 +42,9 @@ pub fn find(asked: Option<&str>, identity: Identity) -> Result<User, Failure> {
             // A sandbox without groups is odd, not wrong.
             let group = read("/etc/group").unwrap_or_default();
             user.groups = groups_of(&group, &user.name, user.gid);
-            Ok(user)
+            // The sandbox writes these files, and can name ids that it does not have.
+            let tried = ActingAs::user(&user, identity).map(drop);
+            tried.map(|()| user).map_err(|_| no_such("not an id of this sandbox".to_string()))
         }
     }
 }

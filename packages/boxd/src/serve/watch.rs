@@ -26,6 +26,8 @@ const IDLE: Duration = Duration::from_millis(500);
 pub struct Server {
     pub id: String,
     pub environment: Dictionary,
+    /// Made ahead: nothing is done before its owner is known.
+    pub awaits_owner: bool,
     pub identity: Identity,
     /// /dev/null.
     pub nowhere: OwnedFd,
@@ -39,6 +41,8 @@ pub struct Server {
     pub leftovers: BTreeMap<u32, OwnedFd>,
     pub last_leftover: u32,
     pub scratch: Scratch,
+    /// Where no hold keeps the time: when this server leaves, and takes everybody along.
+    pub ends_at: Option<Instant>,
     /// Told to end: leaves when everybody else has.
     pub is_ending: bool,
     /// Something was done since the last rest.

@@ -1,9 +1,11 @@
 //! /dev: the few devices that cannot hurt, a terminal multiplexer and shared memory.
 
 use super::place::{self, PlaceKind};
+use super::volatile;
 use crate::sys::mount::{self, Depth, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY};
 use crate::sys::path::{self, HERE, NO_SYMLINKS};
 use crate::wire::failure::Failure;
+use crate::wire::limits::Limits;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
@@ -18,7 +20,7 @@ const LINKS: [(&str, &str); 5] = [
     ("stdout", "/proc/self/fd/1"),
 ];
 
-pub fn mount(root: BorrowedFd) -> Result<(), Failure> {
+pub fn mount(root: BorrowedFd, limits: &Limits) -> Result<(), Failure> {
     let place = place::open(root, Path::new("/dev"), PlaceKind::Directory, NO_SYMLINKS)?;
     let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
     let options = [(c"mode", c"755"), (c"size", c"64k")];
@@ -33,7 +35,7 @@ pub fn mount(root: BorrowedFd) -> Result<(), Failure> {
         path::make_symlink(dev, name, target).map_err(step("dev mount"))?;
     }
     terminals(dev).map_err(step("devpts mount"))?;
-    shared_memory(dev).map_err(step("shm mount"))?;
+    shared_memory(dev, limits).map_err(step("shm mount"))?;
     // Nothing is ever added, so nothing can be replaced.
     let attributes = NO_SUID | NO_EXEC | READ_ONLY;
     mount::set_attributes(dev, Depth::This, attributes, None).map_err(step("dev mount"))
@@ -54,8 +56,9 @@ fn terminals(dev: BorrowedFd) -> io::Result<()> {
     attach_as(dev, "pts", pts)
 }
 
-fn shared_memory(dev: BorrowedFd) -> io::Result<()> {
-    let options = [(c"mode", c"1777"), (c"size", c"256m"), (c"nr_inodes", c"65536")];
+fn shared_memory(dev: BorrowedFd, limits: &Limits) -> io::Result<()> {
+    let size = volatile::shared_memory(limits);
+    let options = [(c"mode", c"1777"), (c"size", size.as_c_str()), (c"nr_inodes", c"65536")];
     let shm = mount::new_filesystem(c"tmpfs", &options, NO_SUID | NO_DEVICES | NO_EXEC)?;
     attach_as(dev, "shm", shm)
 }

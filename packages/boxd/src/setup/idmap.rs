@@ -58,12 +58,22 @@ impl IdMap {
 
     /// Runs `work` with the effective uid that the new user namespace shall be charged to:
     /// limits such as inotify instances count per creator, and sandboxes must not share them.
-    pub fn charged_to<T>(self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    ///
+    /// With `own_files`, files are still opened as hold itself, such as the control group that
+    /// a clone goes into.
+    pub fn charged_to<T>(
+        self,
+        own_files: bool,
+        work: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<T> {
         let Some(base) = self.base() else {
             return work();
         };
         credentials::set_effective_uid(base)?;
-        let outcome = work();
+        let outcome = match own_files {
+            true => credentials::set_file_ids(0, 0).and_then(|()| work()),
+            false => work(),
+        };
         credentials::set_effective_uid(0)?;
         outcome
     }

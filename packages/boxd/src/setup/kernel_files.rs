@@ -12,6 +12,7 @@ use std::path::Path;
 const MASKED: [&str; 13] = [
     "acpi",
     "asound",
+    "cmdline",
     "interrupts",
     "kcore",
     "key-users",
@@ -20,13 +21,12 @@ const MASKED: [&str; 13] = [
     "latency_stats",
     "sched_debug",
     "scsi",
-    "sysrq-trigger",
     "timer_list",
     "timer_stats",
 ];
 
 /// Shown, but nothing can be turned.
-const UNTOUCHABLE: [&str; 4] = ["bus", "fs", "irq", "sys"];
+const UNTOUCHABLE: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
 
 const QUIET: u64 = NO_SUID | NO_DEVICES | NO_EXEC;
 

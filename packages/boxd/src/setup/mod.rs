@@ -7,10 +7,12 @@ mod kernel_files;
 mod place;
 mod root;
 pub mod trees;
+mod volatile;
 
-use crate::sys::{mount, network, process, unix_socket};
+use crate::sys::{descriptor, mount, network, process, title, unix_socket};
 use crate::wire::failure::Failure;
 use crate::wire::hold_request::Root;
+use crate::wire::limits::Limits;
 use idmap::IdMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -22,11 +24,16 @@ pub struct Plan<'a> {
     pub hostname: &'a str,
     pub box_directory: &'a Path,
     pub ids: IdMap,
+    pub limits: &'a Limits,
+    /// How many doors to its control groups hold lends first.
+    pub doors: usize,
 }
 
 /// The first half, which needs nothing from hold and so runs while hold prepares the rest.
 pub fn prepare(plan: &Plan) -> Result<(), Failure> {
     process::new_session();
+    // hold's own arguments name folders of the host.
+    title::set("boxd serve");
     network::loopback_up().map_err(|error| Failure::unavailable("loopback interface", &error))?;
     process::set_hostname(plan.hostname).map_err(|error| Failure::unavailable("host name", &error))
 }
@@ -38,20 +45,24 @@ pub fn wait_for_go(from_hold: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
 }
 
 /// The second half. After it, nothing of the host is in reach.
-pub fn enter(plan: &Plan, lent: Vec<OwnedFd>) -> Result<(), Failure> {
+pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<(), Failure> {
     let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
+    for door in lent.drain(..plan.doors.min(lent.len())) {
+        descriptor::write(door, b"0").map_err(step("control group"))?;
+    }
+    process::new_cgroup_namespace().map_err(step("cgroup namespace"))?;
     plan.ids.become_root().map_err(step("mapped user ids"))?;
     mount::make_everything_private().map_err(step("private mounts"))?;
     let trees = match plan.ids {
         IdMap::Range { .. } => Trees::lent(lent, plan.root),
         // Without privilege hold can clone no mount, but inside its own namespace this process
         // can, with the same rights to the files.
-        IdMap::Single { .. } => Trees::clone_all(plan.box_directory, plan.root, None)?,
+        IdMap::Single { .. } => Trees::clone_all(plan.box_directory, plan.root, None, None)?,
     };
     let new_root = root::assemble(&trees)?;
     kernel_files::mount(new_root.as_fd())?;
-    devices::mount(new_root.as_fd())?;
-    root::fill(new_root.as_fd(), &trees, plan.root)?;
+    devices::mount(new_root.as_fd(), plan.limits)?;
+    root::fill(new_root.as_fd(), &trees, plan.root, plan.limits)?;
     root::leave_host(new_root).map_err(step("pivot_root"))?;
     plan.ids.settle().map_err(step("inner user namespace"))
 }

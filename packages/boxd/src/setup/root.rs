@@ -2,17 +2,17 @@
 
 use super::place::{self, PlaceKind};
 use super::trees::Trees;
+use super::volatile;
 use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
 use crate::sys::path::{self, HERE};
 use crate::wire::failure::Failure;
 use crate::wire::hold_request::Root;
+use crate::wire::limits::Limits;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// What a tmpfs may hold. It is memory, taken only as it is filled.
-const TMPFS_SIZE: &std::ffi::CStr = c"1g";
 const TMPFS_INODES: &std::ffi::CStr = c"262144";
 
 /// A directory that every host has and nothing here needs any more: where the scratch mount
@@ -57,9 +57,16 @@ fn overlay_options(lowers: &[String]) -> CString {
 }
 
 /// Mounts what `wanted` names, later ones over earlier ones.
-pub fn fill(root: BorrowedFd, trees: &Trees, wanted: &Root) -> Result<(), Failure> {
+pub fn fill(
+    root: BorrowedFd,
+    trees: &Trees,
+    wanted: &Root,
+    limits: &Limits,
+) -> Result<(), Failure> {
+    let size = volatile::each_of(wanted.tmpfs.len(), limits);
     for target in &wanted.tmpfs {
-        let options = [(c"mode", c"1777"), (c"size", TMPFS_SIZE), (c"nr_inodes", TMPFS_INODES)];
+        let options =
+            [(c"mode", c"1777"), (c"size", size.as_c_str()), (c"nr_inodes", TMPFS_INODES)];
         let tmpfs = mount::new_filesystem(c"tmpfs", &options, NO_SUID | NO_DEVICES)
             .map_err(|error| Failure::unavailable("tmpfs", &error))?;
         attach_at(root, tmpfs, Path::new(target), PlaceKind::Directory)?;

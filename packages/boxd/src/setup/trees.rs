@@ -9,7 +9,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
 pub struct Trees {
-    /// The sandbox's own folder, with `upper` and `work` in it.
+    /// The sandbox's own folder or disk, with `upper` and `work` in it.
     pub writable: OwnedFd,
     pub lowers: Vec<OwnedFd>,
     pub binds: Vec<OwnedFd>,
@@ -22,8 +22,12 @@ impl Trees {
         box_directory: &Path,
         root: &Root,
         ids: Option<BorrowedFd>,
+        disk: Option<OwnedFd>,
     ) -> Result<Trees, Failure> {
-        let writable = clone(box_directory, Depth::This)?;
+        let writable = match disk {
+            Some(disk) => disk,
+            None => clone(box_directory, Depth::This)?,
+        };
         mount::set_attributes(&writable, Depth::This, NO_SUID | NO_DEVICES, None)
             .map_err(|error| Failure::unavailable("mount attributes", &error))?;
         let lowers = root

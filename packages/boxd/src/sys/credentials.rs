@@ -70,11 +70,17 @@ pub fn set_effective_uid(uid: u32) -> io::Result<()> {
 
 /// The ids that file accesses are judged by. Leaving uid 0 also drops the file capabilities,
 /// coming back to it restores them.
-pub fn set_file_ids(uid: u32, gid: u32) {
-    // SAFETY: takes no pointers. The calls return the former id, never an error.
-    unsafe {
+pub fn set_file_ids(uid: u32, gid: u32) -> io::Result<()> {
+    // SAFETY: takes no pointers. The calls return the former id and never an error, not even for
+    // an id that this namespace does not have; no id at all only asks.
+    let (now_gid, now_uid) = unsafe {
         libc::syscall(libc::SYS_setfsgid, gid);
         libc::syscall(libc::SYS_setfsuid, uid);
+        (libc::syscall(libc::SYS_setfsgid, -1i32), libc::syscall(libc::SYS_setfsuid, -1i32))
+    };
+    match (now_uid as u32, now_gid as u32) == (uid, gid) {
+        true => Ok(()),
+        false => Err(io::Error::from_raw_os_error(libc::EINVAL)),
     }
 }
 

@@ -1,18 +1,24 @@
 //! Thin wrappers over system calls. All unsafe code of boxd lives below this folder.
 
+pub mod attribute;
 pub mod credentials;
 pub mod descriptor;
 pub mod epoll;
+pub mod filesystem;
+pub mod filter;
 pub mod inotify;
 pub mod link;
+pub mod loop_device;
 pub mod memory;
 pub mod mount;
 pub mod network;
 pub mod path;
 pub mod process;
 pub mod signal;
+pub mod sparse;
 pub mod spawn;
 pub mod time;
+pub mod title;
 pub mod tty;
 pub mod unix_socket;
 pub mod xattr;

@@ -13,6 +13,7 @@ const MOVE_MOUNT_F_EMPTY_PATH: u32 = 0x04;
 const MOVE_MOUNT_T_EMPTY_PATH: u32 = 0x40;
 const FSOPEN_CLOEXEC: u32 = 1;
 const FSMOUNT_CLOEXEC: u32 = 1;
+const FSCONFIG_SET_FLAG: u32 = 0;
 const FSCONFIG_SET_STRING: u32 = 1;
 const FSCONFIG_CMD_CREATE: u32 = 6;
 const ATTR_IDMAP: u64 = 0x0010_0000;
@@ -97,6 +98,16 @@ pub fn new_filesystem(
     options: &[(&CStr, &CStr)],
     attributes: u64,
 ) -> io::Result<OwnedFd> {
+    new_filesystem_with(kind, options, &[], attributes)
+}
+
+/// The same, with options that take no value.
+pub fn new_filesystem_with(
+    kind: &CStr,
+    options: &[(&CStr, &CStr)],
+    flags: &[&CStr],
+    attributes: u64,
+) -> io::Result<OwnedFd> {
     // SAFETY: `kind` is NUL-terminated.
     let context =
         checked_fd(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FSOPEN_CLOEXEC) })?;
@@ -107,6 +118,9 @@ pub fn new_filesystem(
     };
     for (key, value) in options {
         configure(FSCONFIG_SET_STRING, key.as_ptr(), value.as_ptr())?;
+    }
+    for flag in flags {
+        configure(FSCONFIG_SET_FLAG, flag.as_ptr(), null())?;
     }
     configure(FSCONFIG_CMD_CREATE, null(), null())?;
     let fd = context.as_raw_fd();

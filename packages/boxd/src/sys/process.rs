@@ -2,7 +2,7 @@
 
 use super::{checked, checked_fd};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 pub const EVERY_NAMESPACE: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWNS
@@ -27,15 +27,27 @@ struct CloneArguments {
     stack: u64,
     stack_size: u64,
     tls: u64,
+    set_tid: u64,
+    set_tid_size: u64,
+    cgroup: u64,
 }
+
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
 /// Forks into new namespaces. The child goes on from here with a copy of everything.
 ///
 /// Callers are single-threaded, so the child may use the allocator and all of Rust.
 pub fn clone_into(namespaces: i32) -> io::Result<Clone> {
+    clone_into_group(namespaces, None)
+}
+
+/// The same, with the child in the control group whose folder this is.
+pub fn clone_into_group(namespaces: i32, group: Option<BorrowedFd>) -> io::Result<Clone> {
     let mut pidfd: RawFd = -1;
+    let into_group = if group.is_some() { CLONE_INTO_CGROUP } else { 0 };
     let arguments = CloneArguments {
-        flags: namespaces as u64 | libc::CLONE_PIDFD as u64,
+        flags: namespaces as u64 | libc::CLONE_PIDFD as u64 | into_group,
+        cgroup: group.map_or(0, |folder| folder.as_raw_fd() as u64),
         pidfd: (&raw mut pidfd) as u64,
         exit_signal: libc::SIGCHLD as u64,
         ..CloneArguments::default()
@@ -155,10 +167,17 @@ pub fn be_undumpable() -> io::Result<()> {
     Ok(())
 }
 
+/// One byte, not none: where the host pipes dumps to a program, the kernel ignores a limit of 0
+/// and runs it, but takes 1 for "never". Where somebody has set none already, it stays.
 pub fn no_core_dumps() -> io::Result<()> {
-    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `none` outlives the call.
-    checked(unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) })?;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` outlives both calls.
+    unsafe {
+        checked(libc::getrlimit(libc::RLIMIT_CORE, &raw mut limit))?;
+        let least = limit.rlim_max.min(1);
+        limit = libc::rlimit { rlim_cur: least, rlim_max: least };
+        checked(libc::setrlimit(libc::RLIMIT_CORE, &raw const limit))?;
+    }
     Ok(())
 }
 
@@ -177,6 +196,14 @@ impl FileLimit {
         Ok(FileLimit(before))
     }
 
+    /// What was meant, or less where a sandbox shall have less.
+    pub fn at_most(self, count: Option<u64>) -> FileLimit {
+        match count.map(|count| count.min(self.0.rlim_max)) {
+            Some(count) => FileLimit(libc::rlimit { rlim_cur: count, rlim_max: count }),
+            None => self,
+        }
+    }
+
     pub fn restore(self) {
         // SAFETY: reads one rlimit. Lowering the soft limit cannot fail.
         unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &self.0) };
@@ -191,6 +218,13 @@ pub fn set_umask(mask: u32) {
 pub fn set_hostname(name: &str) -> io::Result<()> {
     // SAFETY: the bytes are readable for the given length.
     checked(unsafe { libc::sethostname(name.as_ptr().cast(), name.len()) })?;
+    Ok(())
+}
+
+/// From here on this process's control groups are the top of what it can see of them.
+pub fn new_cgroup_namespace() -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) })?;
     Ok(())
 }
 

@@ -18,13 +18,14 @@ pub enum Code {
     CommandNotFound,
     CommandNotExecutable,
     StorageFull,
+    Exhausted,
     Unavailable,
     Refused,
     Unsupported,
     Internal,
 }
 
-const SPELLINGS: [(Code, &str); 16] = [
+const SPELLINGS: [(Code, &str); 17] = [
     (Code::InvalidRequest, "invalid_request"),
     (Code::AlreadyExists, "already_exists"),
     (Code::NotFound, "not_found"),
@@ -37,6 +38,7 @@ const SPELLINGS: [(Code, &str); 16] = [
     (Code::CommandNotFound, "command_not_found"),
     (Code::CommandNotExecutable, "command_not_executable"),
     (Code::StorageFull, "storage_full"),
+    (Code::Exhausted, "exhausted"),
     (Code::Unavailable, "unavailable"),
     (Code::Refused, "refused"),
     (Code::Unsupported, "unsupported"),

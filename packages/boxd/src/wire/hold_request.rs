@@ -3,13 +3,33 @@
 use super::failure::Failure;
 use super::fields::{Dictionary, Fields};
 use super::frame::Object;
+use super::limits::Limits;
 
 pub enum HoldRequest {
     Ping,
     Create(Box<Create>),
-    List,
-    Extend { id: String, ttl_ms: u64 },
-    Destroy { id: String, grace_ms: u64 },
+    Claim(Claim),
+    /// One, or all.
+    List {
+        id: Option<String>,
+    },
+    Extend {
+        id: String,
+        ttl_ms: u64,
+    },
+    Pause {
+        id: String,
+    },
+    Resume {
+        id: String,
+    },
+    Metrics {
+        id: String,
+    },
+    Destroy {
+        id: String,
+        grace_ms: u64,
+    },
 }
 
 pub struct Create {
@@ -18,6 +38,18 @@ pub struct Create {
     pub root: Root,
     pub hostname: String,
     pub env: Dictionary,
+    pub ttl_ms: Option<u64>,
+    pub labels: Dictionary,
+    pub limits: Limits,
+    /// Made ahead, for an owner who is not known yet.
+    pub is_pooled: bool,
+}
+
+/// What a sandbox that was made ahead becomes.
+pub struct Claim {
+    /// The id it has had so far.
+    pub pooled: String,
+    pub id: String,
     pub ttl_ms: Option<u64>,
     pub labels: Dictionary,
 }
@@ -40,10 +72,19 @@ impl HoldRequest {
         Ok(match fields.text("op")?.as_str() {
             "ping" => HoldRequest::Ping,
             "create" => HoldRequest::Create(Box::new(Create::parse(fields)?)),
-            "list" => HoldRequest::List,
+            "claim" => HoldRequest::Claim(Claim {
+                pooled: fields.text("pooled")?,
+                id: fields.text("id")?,
+                ttl_ms: fields.number_if_any("ttlMs")?,
+                labels: fields.dictionary("labels")?,
+            }),
+            "list" => HoldRequest::List { id: fields.text_if_any("id")? },
             "extend" => {
                 HoldRequest::Extend { id: fields.text("id")?, ttl_ms: fields.number("ttlMs")? }
             }
+            "pause" => HoldRequest::Pause { id: fields.text("id")? },
+            "resume" => HoldRequest::Resume { id: fields.text("id")? },
+            "metrics" => HoldRequest::Metrics { id: fields.text("id")? },
             "destroy" => HoldRequest::Destroy {
                 id: fields.text("id")?,
                 grace_ms: fields.number_if_any("graceMs")?.unwrap_or(0),
@@ -59,10 +100,15 @@ impl Create {
             id: fields.text("id")?,
             installation: fields.text("installation")?,
             root: Root::parse(fields.object("root")?)?,
+            is_pooled: fields.flag("pooled", false)?,
             hostname: fields.text_if_any("hostname")?.unwrap_or_else(|| "sandbox".to_string()),
             env: fields.dictionary("env")?,
             ttl_ms: fields.number_if_any("ttlMs")?,
             labels: fields.dictionary("labels")?,
+            limits: match fields.object_if_any("limits")? {
+                Some(limits) => Limits::parse(limits)?,
+                None => Limits::default(),
+            },
         })
     }
 }

@@ -6,6 +6,7 @@ pub mod file_request;
 pub mod frame;
 pub mod hold_request;
 pub mod inbound;
+pub mod limits;
 pub mod outbound;
 pub mod serve_request;
 

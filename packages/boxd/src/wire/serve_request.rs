@@ -13,6 +13,8 @@ pub enum ServeRequest {
     Resize { process: String, size: Size },
     Files(FileRequest, Asked),
     Dial { port: u16 },
+    Extend { ttl_ms: u64 },
+    Claim { id: String, env: Dictionary },
 }
 
 /// The user a request names, if it names one.
@@ -57,6 +59,10 @@ impl ServeRequest {
                 process: fields.text("process")?,
                 size: Size::parse(fields)?,
             },
+            "claim" => {
+                ServeRequest::Claim { id: fields.text("id")?, env: fields.dictionary("env")? }
+            }
+            "extend" => ServeRequest::Extend { ttl_ms: fields.number("ttlMs")? },
             "dial" => ServeRequest::Dial { port: fields.small("port")? },
             _ => ServeRequest::Files(FileRequest::parse(&op, fields)?, user),
         })

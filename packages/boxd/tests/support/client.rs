@@ -63,7 +63,7 @@ pub struct Client {
 impl Client {
     pub fn connect(path: &Path) -> Client {
         let socket = UnixStream::connect(path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         Client { socket, bytes: Vec::new(), last_stream: 0, waiting: VecDeque::new() }
     }
 

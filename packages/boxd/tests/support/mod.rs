@@ -218,7 +218,7 @@ pub fn id(name: &str) -> String {
 pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < Duration::from_secs(10), "waited too long until {what}");
+        assert!(start.elapsed() < Duration::from_secs(60), "waited too long until {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -3,6 +3,8 @@ import { execCases } from "./exec.ts";
 import { fileCases } from "./files.ts";
 import { isolationCases } from "./isolation.ts";
 import { lifecycleCases } from "./lifecycle.ts";
+import { metricsCases } from "./metrics.ts";
+import { pauseCases } from "./pause.ts";
 import { portCases } from "./ports.ts";
 import { processCases } from "./processes.ts";
 import type { Case } from "./subject.ts";
@@ -22,4 +24,6 @@ export const CASES: Readonly<Record<string, readonly Case[]>> = {
   attributes: attributeCases,
   trees: treeCases,
   isolation: isolationCases,
+  pause: pauseCases,
+  metrics: metricsCases,
 };

@@ -47,7 +47,6 @@ const ECHO = `
 export const portCases: Case[] = [
   {
     name: "carries bytes to a port and back, and the end of each direction",
-    facet: "ports",
     async run({ sandbox }) {
       const server = await serve(sandbox, 4001, ECHO);
       const stream = await dial(sandbox, 4001);
@@ -62,7 +61,6 @@ export const portCases: Case[] = [
   },
   {
     name: "lets the server speak first, and several connections at once",
-    facet: "ports",
     async run({ sandbox }) {
       const server = await serve(sandbox, 4002, 'c.sendall(b"hello"); c.sendall(c.recv(100))');
       const streams = [await dial(sandbox, 4002)];
@@ -77,7 +75,6 @@ export const portCases: Case[] = [
   },
   {
     name: "finds what listens on the newer loopback address only",
-    facet: "ports",
     async run({ sandbox }) {
       const server = await serve(sandbox, 4003, 'c.sendall(b"six")', "::1");
       const stream = await dial(sandbox, 4003);
@@ -88,7 +85,6 @@ export const portCases: Case[] = [
   },
   {
     name: "lets the server know when a connection is let go",
-    facet: "ports",
     async run({ sandbox }) {
       const left = 'c.recv(1); open("left", "w").write("left")';
       const server = await serve(sandbox, 4004, left);
@@ -101,7 +97,6 @@ export const portCases: Case[] = [
   },
   {
     name: "refuses a port nobody listens on, and one that is none",
-    facet: "ports",
     async run({ sandbox }) {
       for (const port of [0, -1, 65_536, 1.5]) {
         await refuses("invalid_request", () => sandbox.ports.dial(port));

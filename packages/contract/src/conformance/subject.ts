@@ -1,5 +1,5 @@
 import type { Files } from "../files.ts";
-import type { Facet } from "../manifest.ts";
+import type { Metrics } from "../metrics.ts";
 import type { Ports } from "../ports.ts";
 import type { ExecInput, Process, ProcessInfo, Terminals } from "../process.ts";
 
@@ -8,8 +8,6 @@ import type { ExecInput, Process, ProcessInfo, Terminals } from "../process.ts";
  * core, and through gateway and SDK; each ring brings a small adapter to this.
  */
 export interface Subject {
-  /** As the manifest lists them. */
-  readonly facets: readonly Facet[];
   create(input?: { env?: Record<string, string>; ttlMs?: number }): Promise<SubjectSandbox>;
   /** Ids of the sandboxes that live. */
   list(): Promise<string[]>;
@@ -26,12 +24,13 @@ export interface SubjectSandbox {
   /** Where the facet is absent, these refuse with `unsupported`. */
   readonly pty: Terminals;
   readonly ports: Ports;
+  pause(): Promise<unknown>;
+  resume(): Promise<unknown>;
+  metrics(): Promise<Metrics>;
 }
 
 /** One promise of the contract. Cases that share a sandbox must not depend on one another. */
 export interface Case {
   readonly name: string;
-  /** What the case is about. A subject without the facet must refuse it as `unsupported`. */
-  readonly facet?: Facet;
   run(context: { subject: Subject; sandbox: SubjectSandbox }): Promise<void>;
 }

@@ -24,7 +24,6 @@ async function open(sandbox: SubjectSandbox, script: string) {
 export const terminalCases: Case[] = [
   {
     name: "gives a terminal of the size asked for",
-    facet: "pty",
     async run({ sandbox }) {
       const terminal = await open(sandbox, "test -t 0 && test -t 1 && test -t 2 && tty && stty size");
       equal(await terminal.ended, { kind: "exited", code: 0 }, "exit");
@@ -35,7 +34,6 @@ export const terminalCases: Case[] = [
   },
   {
     name: "tells a program when its terminal changes size",
-    facet: "pty",
     async run({ sandbox }) {
       const script = "trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done";
       const terminal = await open(sandbox, script);
@@ -48,7 +46,6 @@ export const terminalCases: Case[] = [
   },
   {
     name: "echoes, and passes the interrupt key on as a signal",
-    facet: "pty",
     async run({ sandbox }) {
       const terminal = await open(sandbox, "echo ready; read line; echo got $line; sleep 60");
       await terminal.sees("ready");
@@ -60,7 +57,6 @@ export const terminalCases: Case[] = [
   },
   {
     name: "types an end of input when input is closed",
-    facet: "pty",
     async run({ sandbox }) {
       const terminal = await open(sandbox, "echo ready; cat; echo over");
       await terminal.sees("ready");
@@ -71,7 +67,6 @@ export const terminalCases: Case[] = [
   },
   {
     name: "hangs up on who reads a terminal whose process has ended",
-    facet: "pty",
     async run({ sandbox }) {
       const terminal = await open(sandbox, "(trap 'echo hung-up > hup' HUP; sleep 60 & wait) & sleep 0.3");
       equal(await terminal.ended, { kind: "exited", code: 0 }, "exit");
@@ -83,7 +78,6 @@ export const terminalCases: Case[] = [
   },
   {
     name: "refuses to resize what has no terminal",
-    facet: "pty",
     async run({ sandbox }) {
       const process = await sandbox.exec({ argv: ["sleep", "60"] });
       await refuses("invalid_request", () => sandbox.pty.resize(process.id, SIZE));

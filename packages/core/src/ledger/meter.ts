@@ -7,6 +7,8 @@ export interface Reading {
   readonly expiresAtMs: number | undefined;
   readonly endedAtMs: number;
   readonly heldMicroUsd: number;
+  /** Charged before, for an earlier stretch. Rounding up happens once over all of them. */
+  readonly capturedMicroUsd?: number;
 }
 
 export interface Charge {
@@ -20,8 +22,9 @@ export interface Charge {
  * late is the gateway's loss, since nobody pays past the expiry or beyond what was held.
  */
 export function meter(reading: Reading): Charge {
-  const { startedAtMs, endedAtMs, expiresAtMs = endedAtMs, heldMicroUsd } = reading;
+  const { startedAtMs, endedAtMs, expiresAtMs = endedAtMs, heldMicroUsd, capturedMicroUsd = 0 } = reading;
   const ranMs = startedAtMs === undefined ? 0 : Math.max(0, Math.min(endedAtMs, expiresAtMs) - startedAtMs);
-  const captureMicroUsd = Math.min(heldMicroUsd, costOver(reading.microUsdPerHour, ranMs));
+  const dueMicroUsd = Math.max(0, costOver(reading.microUsdPerHour, ranMs) - capturedMicroUsd);
+  const captureMicroUsd = Math.min(heldMicroUsd, dueMicroUsd);
   return { captureMicroUsd, releaseMicroUsd: heldMicroUsd - captureMicroUsd };
 }

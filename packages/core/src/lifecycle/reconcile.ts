@@ -80,13 +80,21 @@ async function settleRow(house: House, row: Sandbox, found: Found): Promise<void
     case "running":
     case "paused": {
       const boxes = found.get(row.location?.extensionId ?? "");
-      if (boxes && !boxes.some((box) => box.sandboxId === row.id)) await recordGone(house, row);
-      else if (row.expiresAtMs !== undefined) house.reaper.watch(row.id, row.expiresAtMs);
-      return;
+      const box = boxes?.find(({ sandboxId }) => sandboxId === row.id);
+      if (boxes && !box) return void (await recordGone(house, row));
+      if (row.expiresAtMs !== undefined) house.reaper.watch(row.id, row.expiresAtMs);
+      return settlePause(house, row, box?.paused);
     }
     default:
       await settleUnborn(house, row);
   }
+}
+
+/** The row follows the box: a crash came between what was done and its commit. */
+async function settlePause(house: House, row: Sandbox, paused: boolean | undefined): Promise<void> {
+  if (paused === undefined || paused === (row.state === "paused")) return;
+  const change = { sandboxId: row.id, atMs: house.clock.nowMs() };
+  await (paused ? house.store.pause(change) : house.store.resume(change));
 }
 
 /**

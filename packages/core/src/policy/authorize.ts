@@ -33,7 +33,15 @@ export function authorize(chain: Chain, operation: Operation): void {
  */
 export function authorizeCreate(chain: Chain, body: CreateBody) {
   authorize(chain, "sandbox.create");
-  const { name, consumer, ...request } = parse(createBodySchema, body);
+  const {
+    name,
+    consumer,
+    visibility,
+    budgetMicroUsd,
+    routing = {},
+    profile: _,
+    ...request
+  } = parse(createBodySchema, body);
   const spec: SandboxSpec = {
     ...request,
     schema: 1,
@@ -44,7 +52,17 @@ export function authorizeCreate(chain: Chain, body: CreateBody) {
   };
   const extensions = allowedExtensions(chain, request.extensions);
   if (extensions) spec.extensions = extensions;
-  return { name, consumer, spec };
+  return { name, consumer, visibility, budgetMicroUsd, routing, spec };
+}
+
+/** Where a link lists profiles, one of them has to be used: by name any version, or that version. */
+export function authorizeProfile(chain: Chain, profile: { name: string; version: number } | undefined): void {
+  for (const { profiles } of chain) {
+    if (!profiles) continue;
+    const { name, version } = profile ?? {};
+    if (name && (profiles.includes(name) || profiles.includes(`${name}@${version}`))) continue;
+    deny("profiles", `this key may use ${profiles.join(", ") || "no profile"}`, { allowed: profiles });
+  }
 }
 
 /** A sandbox that exists may be used by a narrower key than made it, but only within its rights. */
@@ -59,6 +77,14 @@ export function authorizeUse(
     deny("minimumIsolation", `this key needs ${floor}; the sandbox is ${place.isolation}`, { floor });
   }
   allowedExtensions(chain, [place.extensionId]);
+}
+
+/** How long a sandbox may live in all, however often its end is moved. */
+export function authorizeLifetime(chain: Chain, lifetimeMs: number): void {
+  const limitMs = ttlLimit(chain);
+  if (lifetimeMs > limitMs) {
+    deny("maximumTtlMs", `it would live ${lifetimeMs} ms; this key's limit is ${limitMs}`, { limitMs });
+  }
 }
 
 function isolationFloor(chain: Chain, asked: IsolationClass): IsolationClass {

@@ -1,6 +1,8 @@
 import {
   type CallContext,
   type Extension,
+  facetProblems,
+  type Manifest,
   manifestSchema,
   type Probe,
   SandboxerError,
@@ -22,10 +24,16 @@ export interface Registry {
   doctor(): Promise<Map<string, Probe>>;
 }
 
-export function createRegistry(extensions: readonly Extension[], clock: Clock): Registry {
+export function createRegistry(
+  extensions: readonly Extension[],
+  clock: Clock,
+  prices: Readonly<Record<string, number>> = {},
+): Registry {
   const byId = new Map<string, Extension>();
   for (const extension of extensions) {
     const { id } = parse(manifestSchema, extension.manifest);
+    const [problem] = facetProblems(extension);
+    if (problem) throw new SandboxerError("invalid_request", `the extension ${id} ${problem}`);
     if (byId.has(id)) throw new SandboxerError("invalid_request", `two extensions are named ${id}`);
     byId.set(id, extension);
   }
@@ -52,7 +60,7 @@ export function createRegistry(extensions: readonly Extension[], clock: Clock): 
     offers: () =>
       Promise.all(
         [...byId.values()].map(async (extension) => ({
-          manifest: extension.manifest,
+          manifest: pricedManifest(extension.manifest, prices),
           probe: await recentProbe(extension),
         })),
       ),
@@ -61,6 +69,13 @@ export function createRegistry(extensions: readonly Extension[], clock: Clock): 
       return new Map(await Promise.all(entries));
     },
   };
+}
+
+/** Self-hosted capacity costs what its operator says. */
+function pricedManifest(manifest: Manifest, prices: Readonly<Record<string, number>>): Manifest {
+  const microUsdPerHour = prices[manifest.id];
+  if (microUsdPerHour === undefined) return manifest;
+  return { ...manifest, price: { ...manifest.price, microUsdPerHour } };
 }
 
 /** A probe that throws or does not answer is an answer: this extension is unavailable. */

@@ -3,6 +3,7 @@ import {
   ISOLATION_CLASSES,
   isAtLeast,
   type Manifest,
+  ROUTING_POLICIES,
   type SandboxSpec,
 } from "@sandboxer/contract";
 import fc from "fast-check";
@@ -44,6 +45,8 @@ const specs: fc.Arbitrary<SandboxSpec> = fc
     image: { kind: "host" },
     persistence: "ephemeral",
     network: { egress: "deny" },
+    resources: {},
+    limits: "best-effort",
     env: {},
     labels: {},
     ...asked,
@@ -66,6 +69,33 @@ it("never plans for less than was asked, and gives a reason for everything it le
         expect(limits.maximumTtlMs ?? spec.ttlMs).toBeGreaterThanOrEqual(spec.ttlMs);
         expect(spec.extensions ?? [extensionId]).toContain(extensionId);
       }
+    }),
+  );
+});
+
+it("holds to the price ceiling and to the policy, and never adds a candidate by either", () => {
+  const routings = fc.record(
+    { policy: fc.constantFrom(...ROUTING_POLICIES), maximumMicroUsdPerHour: fc.nat(9) },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(specs, offers, routings, (spec, given, routing) => {
+      const plain = route(spec, given).candidates.map(({ extensionId }) => extensionId);
+      const { candidates, rejected, policy } = route(spec, given, routing);
+      expect(candidates.length + rejected.length).toBe(given.length);
+      expect(plain).toEqual(expect.arrayContaining(candidates.map(({ extensionId }) => extensionId)));
+      for (const [index, one] of candidates.entries()) {
+        expect(one.microUsdPerHour).toBeLessThanOrEqual(
+          routing.maximumMicroUsdPerHour ?? one.microUsdPerHour,
+        );
+        const next = candidates[index + 1];
+        if (!next) continue;
+        if (policy === "lowest-cost") expect(one.microUsdPerHour).toBeLessThanOrEqual(next.microUsdPerHour);
+        if (policy !== "explicit") continue;
+        const order = spec.extensions ?? [];
+        expect(order.indexOf(one.extensionId)).toBeLessThan(order.indexOf(next.extensionId));
+      }
+      if (policy === "explicit" && !spec.extensions) expect(candidates).toEqual([]);
     }),
   );
 });

@@ -3,6 +3,7 @@ import {
   isAtLeast,
   type Manifest,
   type Probe,
+  type Routing,
   type SandboxSpec,
 } from "@sandboxer/contract";
 
@@ -21,18 +22,20 @@ export interface Candidate {
 }
 
 export interface RoutePlan {
+  readonly policy: NonNullable<Routing["policy"]>;
   /** Best first. */
   readonly candidates: readonly Candidate[];
   readonly rejected: readonly { readonly extensionId: string; readonly reason: string }[];
 }
 
 /** Pure: the same spec and offers give the same plan, in whatever order the offers come. */
-export function route(spec: SandboxSpec, offers: readonly Offer[]): RoutePlan {
+export function route(spec: SandboxSpec, offers: readonly Offer[], routing: Routing = {}): RoutePlan {
+  const { policy = "prefer-self-hosted" } = routing;
   const candidates: Candidate[] = [];
   const rejected: { extensionId: string; reason: string }[] = [];
   for (const offer of offers) {
     const { id, hosting, isolation, price } = offer.manifest;
-    const reason = whyNot(spec, offer);
+    const reason = whyNot(spec, offer, routing);
     if (reason) rejected.push({ extensionId: id, reason });
     else {
       candidates.push({
@@ -44,13 +47,20 @@ export function route(spec: SandboxSpec, offers: readonly Offer[]): RoutePlan {
     }
   }
   return {
-    candidates: candidates.sort(byPreference),
+    policy,
+    candidates: candidates.sort(RANKINGS[policy](spec)),
     rejected: rejected.sort((a, b) => compareText(a.extensionId, b.extensionId)),
   };
 }
 
 /** Hard filters. Every one fails closed: what a manifest does not say, it does not offer. */
-function whyNot(spec: SandboxSpec, { manifest, probe }: Offer): string | undefined {
+function whyNot(
+  spec: SandboxSpec,
+  { manifest, probe }: Offer,
+  { policy, maximumMicroUsdPerHour }: Routing,
+): string | undefined {
+  if (policy === "explicit" && !spec.extensions)
+    return "explicit routing names its extensions; none is named";
   if (spec.extensions && !spec.extensions.includes(manifest.id)) return "not among those allowed";
   if (!isAtLeast(manifest.isolation.class, spec.isolation)) {
     return `isolation is ${manifest.isolation.class}; ${spec.isolation} is asked`;
@@ -64,12 +74,31 @@ function whyNot(spec: SandboxSpec, { manifest, probe }: Offer): string | undefin
   if (maximumTtlMs !== undefined && spec.ttlMs > maximumTtlMs) {
     return `ends a sandbox after ${maximumTtlMs} ms; ${spec.ttlMs} is asked`;
   }
+  const { microUsdPerHour } = manifest.price;
+  if (microUsdPerHour > (maximumMicroUsdPerHour ?? microUsdPerHour)) {
+    return `costs ${microUsdPerHour} micro-dollars an hour; at most ${maximumMicroUsdPerHour} are allowed`;
+  }
   if (probe.status === "unavailable") return `unavailable: ${probe.reason}`;
   return undefined;
 }
 
-function byPreference(a: Candidate, b: Candidate): number {
+type Ranking = (a: Candidate, b: Candidate) => number;
+
+const RANKINGS: Readonly<Record<NonNullable<Routing["policy"]>, (spec: SandboxSpec) => Ranking>> = {
+  "prefer-self-hosted": () => ownFirst,
+  "lowest-cost": () => cheapestFirst,
+  explicit:
+    ({ extensions = [] }) =>
+    (a, b) =>
+      extensions.indexOf(a.extensionId) - extensions.indexOf(b.extensionId),
+};
+
+function ownFirst(a: Candidate, b: Candidate): number {
   if (a.hosting !== b.hosting) return a.hosting === "self" ? -1 : 1;
+  return cheapestFirst(a, b);
+}
+
+function cheapestFirst(a: Candidate, b: Candidate): number {
   return a.microUsdPerHour - b.microUsdPerHour || compareText(a.extensionId, b.extensionId);
 }
 

@@ -1,25 +1,22 @@
-import type {
-  Attachment,
-  Event,
-  EventType,
-  Location,
-  Principal,
-  Rights,
-  Sandbox,
-  SandboxState,
-} from "@sandboxer/contract";
+import type { Attachment, Event, EventType, Location, Sandbox, SandboxState } from "@sandboxer/contract";
+import type { BudgetStore } from "./budget-store.ts";
+import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
+import type { KeyStore } from "./key-store.ts";
+import type { ProfileStore } from "./profile-store.ts";
+import type { WebhookStore } from "./webhook-store.ts";
 
 /**
  * Everything durable, as atomic commands: each method commits wholly or not at all, and each change
  * of state compares before it sets, so of two racing verbs one wins and the other is told. There
  * is deliberately no `transaction(fn)`: a networked database could not offer it to this code.
+ *
+ * What has been answered outlives a power cut, but for `beginCreate`, `beginDestroy`,
+ * `ensureAttachment` and `appendEvents`: they outlive this process when they are answered, and a
+ * power cut a moment later. docs/decisions/0004 says why that is enough.
  */
-export interface Store {
+export interface Store extends KeyStore, IdempotencyStore, BudgetStore, ProfileStore, WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;
-
-  insertKey(key: KeyRecord): Promise<void>;
-  findPrincipalByKeyHash(hash: string): Promise<Principal | undefined>;
 
   /** `conflict` when a living sandbox of the org has the name. */
   beginCreate(begin: BeginCreate): Promise<void>;
@@ -27,6 +24,10 @@ export interface Store {
   settleCreate(settle: SettleCreate): Promise<Sandbox | undefined>;
   /** provisioning → failed; the hold is released. */
   failCreate(end: EndSandbox): Promise<Sandbox | undefined>;
+  /** running → paused, all of it still in memory. `undefined` when it does not run. */
+  pause(change: ChangeState): Promise<Sandbox | undefined>;
+  /** paused → running. `undefined` when it is not paused. */
+  resume(change: ChangeState): Promise<Sandbox | undefined>;
   /** running | paused → destroying, remembering what it will be once that is done. */
   beginDestroy(begin: BeginDestroy): Promise<Sandbox | undefined>;
   /** destroying → what `beginDestroy` said; the meter stops, captures and releases. */
@@ -34,8 +35,8 @@ export interface Store {
   /** running | paused → lost | expired, for a box that went without us; the meter stops. */
   markGone(end: EndSandbox & { readonly to: "lost" | "expired" }): Promise<Sandbox | undefined>;
 
-  /** By id or by the name of a living one, within the org. */
-  getSandbox(orgId: string, idOrName: string): Promise<Sandbox | undefined>;
+  /** By id or by the name of a living one, within the org and what the viewer may see of it. */
+  getSandbox(orgId: string, idOrName: string, viewer?: Viewer): Promise<Sandbox | undefined>;
   /** Across orgs: for the house itself, never for a caller. */
   getSandboxById(sandboxId: string): Promise<Sandbox | undefined>;
   /** Newest first. */
@@ -46,21 +47,20 @@ export interface Store {
   ensureAttachment(attachment: Attachment): Promise<Attachment>;
 
   appendEvents(events: readonly NewEvent[]): Promise<void>;
-  listEvents(orgId: string, afterSeq: number, limit: number): Promise<Event[]>;
-  listLedger(orgId: string, sandboxId: string): Promise<LedgerEntry[]>;
+  /** In order. A viewer sees its own and those of sandboxes it sees; the house sees the whole chain. */
+  listEvents(orgId: string, afterSeq: number, limit: number, viewer?: Viewer): Promise<Event[]>;
+  /** How a sandbox was asked for and came about: requested, created or failed. */
+  listBirth(orgId: string, sandboxId: string): Promise<Event[]>;
+  /** Of one sandbox, or of the whole org. */
+  listLedger(orgId: string, sandboxId?: string): Promise<LedgerEntry[]>;
 
   close(): Promise<void>;
 }
 
-export interface KeyRecord {
-  readonly id: string;
-  readonly orgId: string;
+/** Whose eyes. Left out of a query, those of the house itself, which see everything. */
+export interface Viewer {
   readonly principalId: string;
-  /** The key this one was derived from; its rights bind too. */
-  readonly parentId?: string;
-  readonly rights: Rights;
-  readonly hash: string;
-  readonly createdAtMs: number;
+  readonly team?: string | undefined;
 }
 
 /** The store gives it an id, the next `seq` of its org, and its hash. */
@@ -76,19 +76,36 @@ export interface NewEvent {
 
 export interface BeginCreate {
   readonly sandbox: Sandbox;
+  /** `AlreadyClaimed` when another request has it. */
+  readonly claim?: Claim | undefined;
+  /** The key that asks. */
+  readonly keyId?: string;
+  /** Who sees it whatever its visibility. */
+  readonly lineage?: readonly string[];
   readonly attachment: Attachment;
   readonly holdMicroUsd: number;
   readonly data: NewEvent["data"];
 }
 
 export interface SettleCreate {
+  /** Its answer is to be remembered under a claim. */
+  readonly claimed?: boolean;
   readonly sandboxId: string;
   readonly location: Location;
   readonly bestEffort: readonly string[];
   readonly startedAtMs: number;
   readonly expiresAtMs: number;
+  /** How long the hold lasts; until the expiry, unless said otherwise. */
+  readonly coveredUntilMs?: number;
   readonly microUsdPerHour: number;
   readonly data: NewEvent["data"];
+}
+
+export interface ChangeState {
+  readonly sandboxId: string;
+  readonly atMs: number;
+  /** Absent when the house itself acts. */
+  readonly principalId?: string | undefined;
 }
 
 export interface BeginDestroy {
@@ -110,6 +127,7 @@ export interface EndSandbox {
 
 export interface SandboxQuery {
   readonly orgId: string;
+  readonly viewer?: Viewer | undefined;
   readonly states?: readonly SandboxState[] | undefined;
   readonly limit: number;
   /** The id of the last sandbox of the page before. */
@@ -120,10 +138,16 @@ export interface SandboxQuery {
 export interface LedgerEntry {
   readonly id: string;
   readonly orgId: string;
-  readonly sandboxId: string;
-  readonly kind: "hold" | "capture" | "release";
+  /** Absent when a budget moves as a whole. */
+  readonly sandboxId: string | null;
+  readonly kind: "fund" | "allot" | "hold" | "capture" | "release";
   readonly debit: string;
+  readonly debitAccountId: string;
   readonly credit: string;
+  readonly creditAccountId: string;
   readonly amountMicroUsd: number;
+  /** What a capture charges for; no stretch of time is charged twice. */
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
   readonly atMs: number;
 }

@@ -1,50 +1,50 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { type Box, type Extension, type ListedBox, SandboxerError } from "@sandboxer/contract";
-import { Connection, openBox } from "../_kit/boxd/index.ts";
-import { findBoxd } from "./boxd-path.ts";
-import { createHold, dial } from "./hold.ts";
+import { type Box, type Extension, SandboxerError } from "@sandboxer/contract";
+import { Connection, dial, openBox } from "../_kit/boxd/index.ts";
+import { findBoxd } from "../_kit/boxd/path.ts";
+import { heldBoxes } from "./held.ts";
+import { createHold } from "./hold.ts";
 import { openImages } from "./image.ts";
+import { describeLacking, lackingFor, limitsFor } from "./limits.ts";
 import { manifest } from "./manifest.ts";
+import { metricsThrough } from "./metrics.ts";
+import { pauseThrough } from "./pause.ts";
+import { createPool } from "./pool.ts";
 import { probeHost } from "./probe.ts";
 
 export interface LocalOptions {
   /** Where this installation's sandboxes live. */
   readonly dir: string;
   readonly boxdPath?: string;
+  /** How many sandboxes of each kind that is asked for are kept ready; none, unless said. */
+  readonly pool?: number;
 }
 
 /** Sandboxes on this machine, without docker, root or an account: boxd and the kernel. */
-export function createLocalExtension({ dir, boxdPath = findBoxd() }: LocalOptions): Extension {
+export function createLocalExtension(options: LocalOptions): Extension {
+  const { dir, boxdPath = findBoxd(), pool: poolSize = 0 } = options;
   const hold = createHold(dir, boxdPath);
   const images = openImages(join(dir, "images"));
   const hostId = hostname();
 
-  const listed = async (): Promise<ListedBox[]> => {
-    const { boxes } = await hold.call("list");
-    return (boxes as Record<string, unknown>[]).map((box) => ({
-      ref: String(box.id),
-      sandboxId: String(box.id),
-      hostId,
-      installationId: String(box.installation),
-      createdAtMs: Number(box.createdAtMs),
-      expiresAtMs: Number(box.expiresAtMs),
-    }));
-  };
-
   /** Is it the sandbox that is over, or only this connection to it? */
   const explainClose = async (ref: string): Promise<SandboxerError> => {
-    const boxes = await listed().catch(() => undefined);
-    return boxes?.some((box) => box.ref === ref)
+    const boxes = await heldBoxes(hold, hostId, ref).catch(() => undefined);
+    return boxes?.length === 1
       ? new SandboxerError("extension_failed", "the connection to the sandbox was replaced or broke")
       : new SandboxerError("sandbox_gone", `the sandbox ${ref} is over`);
   };
 
+  const pool = createPool(hold, poolSize, explainClose);
+
   const attach = async (ref: string): Promise<Box> => {
-    const socket = await dial(hold.socketOf(ref));
+    const [found] = await heldBoxes(hold, hostId, ref);
+    if (found?.paused) throw new SandboxerError("invalid_state", `the sandbox ${ref} is paused`);
+    const socket = found && (await dial(hold.socketOf(ref)));
     if (!socket) throw new SandboxerError("not_found", `no sandbox ${ref} on this machine`);
     const connection = new Connection(socket, () => explainClose(ref));
-    return openBox(connection, { ref, hostId, bestEffort: [] });
+    return openBox(connection, { ref, hostId, bestEffort: found.bestEffort });
   };
 
   return {
@@ -53,9 +53,10 @@ export function createLocalExtension({ dir, boxdPath = findBoxd() }: LocalOption
 
     async create(spec, { sandboxId, installationId }) {
       const root = await images.rootOf(spec.image);
-      const connection = await hold.connect(() => explainClose(sandboxId));
-      // The answer to a create is the new sandbox's HELLO on this very connection, or a FAIL.
-      const opening = await connection.open("create", {
+      // Beside the create, which is not held up by it.
+      const lacking = hold.lacking();
+      lacking.catch(() => {});
+      const members = {
         id: sandboxId,
         installation: installationId,
         root,
@@ -63,20 +64,25 @@ export function createLocalExtension({ dir, boxdPath = findBoxd() }: LocalOption
         env: spec.env,
         ttlMs: spec.ttlMs,
         labels: spec.labels,
-      });
+        limits: limitsFor(spec),
+      };
+      let connection: Connection;
       try {
-        await Promise.race([connection.hello, opening.reply]);
+        connection =
+          (await pool.claim(members)) ?? (await hold.create(members, () => explainClose(sandboxId)));
       } catch (error) {
-        connection.close();
         // Asked twice with the same id there is still one sandbox, and it is this one.
         if (SandboxerError.is(error) && error.code === "conflict") return attach(sandboxId);
         throw error;
+      } finally {
+        pool.replenishLater(members);
       }
-      return openBox(connection, { ref: sandboxId, hostId, bestEffort: [] });
+      const bestEffort = describeLacking(lackingFor(spec, await lacking));
+      return openBox(connection, { ref: sandboxId, hostId, bestEffort });
     },
 
     attach,
-    list: listed,
+    list: () => heldBoxes(hold, hostId),
 
     async destroy(ref) {
       await hold.call("destroy", { id: ref, graceMs: 0 });
@@ -86,7 +92,11 @@ export function createLocalExtension({ dir, boxdPath = findBoxd() }: LocalOption
       await hold.call("extend", { id: ref, ttlMs });
     },
 
+    pause: pauseThrough(hold),
+    metrics: metricsThrough(hold),
+
     async close() {
+      await pool.close();
       hold.close();
     },
   };

@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
-import { createConnection, type Socket } from "node:net";
 import { join } from "node:path";
 import { SandboxerError } from "@sandboxer/contract";
-import { Connection } from "../_kit/boxd/index.ts";
-import { BOXD_FIX, hasBoxd } from "./boxd-path.ts";
+import { Connection } from "../_kit/boxd/connection.ts";
+import { dial } from "../_kit/boxd/dial.ts";
+import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
+import { createSpare } from "./spare.ts";
 
 /** How long hold stays without a sandbox and without a client. */
 const IDLE_EXIT_MS = 10_000;
@@ -12,11 +13,15 @@ const IDLE_EXIT_MS = 10_000;
 /** boxd's exit code for "another hold has this folder". */
 const EXIT_ALREADY_HELD = 3;
 
+type ExplainClose = () => Promise<SandboxerError>;
+
 export interface Hold {
-  /** A fresh connection; hold is started first where none runs. */
-  connect(explainClose?: () => Promise<SandboxerError>): Promise<Connection>;
+  /** The new sandbox's own connection; hold is started first where none runs. */
+  create(members: Record<string, unknown>, explainClose: ExplainClose): Promise<Connection>;
   /** One question on the connection kept for that. */
   call(op: string, members?: Record<string, unknown>): Promise<Readonly<Record<string, unknown>>>;
+  /** What this machine cannot hold a sandbox to, each with its reason. Asked once of each hold. */
+  lacking(): Promise<Readonly<Record<string, string>>>;
   socketOf(boxId: string): string;
   close(): void;
 }
@@ -24,9 +29,12 @@ export interface Hold {
 export function createHold(dir: string, boxdPath: string): Hold {
   const path = join(dir, "hold.sock");
   let kept: Promise<Connection> | undefined;
+  let lacking: Promise<Record<string, string>> | undefined;
   let starting: Promise<void> | undefined;
 
-  const connect = async (explainClose = holdLeft): Promise<Connection> => {
+  const spare = createSpare(() => dial(path));
+
+  const connect = async (explainClose: ExplainClose = holdLeft): Promise<Connection> => {
     let socket = await dial(path);
     if (!socket) {
       starting ??= start(dir, boxdPath).finally(() => {
@@ -44,6 +52,7 @@ export function createHold(dir: string, boxdPath: string): Hold {
       (connection) => {
         void connection.closed.then(() => {
           kept = undefined;
+          lacking = undefined;
         });
         return connection;
       },
@@ -55,13 +64,42 @@ export function createHold(dir: string, boxdPath: string): Hold {
     return kept;
   };
 
+  const create: Hold["create"] = async (members, explainClose) => {
+    const socket = spare.take();
+    const connection = socket ? new Connection(socket, explainClose) : await connect(explainClose);
+    // The answer to a create is the new sandbox's HELLO on this very connection, or a FAIL.
+    const opening = await connection.open("create", members);
+    try {
+      await Promise.race([connection.hello, opening.reply]);
+      return connection;
+    } catch (error) {
+      const wasCut = connection.isOver;
+      connection.close();
+      // hold left while the spare lay ready. Whatever it has heard, one id makes one sandbox.
+      if (socket && wasCut) return create(members, explainClose);
+      throw error;
+    } finally {
+      spare.prepareLater();
+    }
+  };
+
   return {
-    connect,
+    create,
     async call(op, members = {}) {
       return (await keep()).call(op, members);
     },
+    lacking() {
+      lacking ??= keep()
+        .then((connection) => connection.call("ping"))
+        .then((answer) => answer.lacking as Record<string, string>);
+      lacking.catch(() => {
+        lacking = undefined;
+      });
+      return lacking;
+    },
     socketOf: (boxId) => join(dir, "boxes", boxId, "box.sock"),
     close() {
+      spare.close();
       void kept?.then((connection) => connection.close());
     },
   };
@@ -69,18 +107,6 @@ export function createHold(dir: string, boxdPath: string): Hold {
 
 async function holdLeft(): Promise<SandboxerError> {
   return new SandboxerError("extension_failed", "boxd hold closed the connection");
-}
-
-/** A connected socket, or nothing where nobody listens. */
-export function dial(path: string): Promise<Socket | undefined> {
-  const socket = createConnection(path);
-  return new Promise((resolve) => {
-    socket.once("connect", () => {
-      socket.removeAllListeners();
-      resolve(socket);
-    });
-    socket.once("error", () => resolve(undefined));
-  });
 }
 
 /** boxd puts itself into the background and returns when its socket accepts connections. */

@@ -1,10 +1,21 @@
-import { chown, lstat, mkdir, readlink, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import {
+  chown,
+  lstat,
+  mkdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { ETC } from "./etc.ts";
 import type { Mount, Root } from "./root.ts";
 
 /** Raised whenever the skeleton below changes, so that an older one is not used. */
-const SKELETON_VERSION = 1;
+const SKELETON_VERSION = 2;
 
 /** Top-level folders that hold programs. On a merged-/usr system all but the first are links. */
 const PROGRAMS = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
@@ -13,6 +24,13 @@ const PROGRAMS = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 const SHARED_ETC = ["alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/certs"];
 
 const FOLDERS = "dev etc etc/ssl home mnt opt proc root run srv sys tmp var var/tmp".split(" ");
+
+/**
+ * There is no sysfs inside: it tells too much about the host, and some hosts cannot give one. These
+ * three lists are all of it that common programs insist on.
+ */
+const PROCESSORS = "/sys/devices/system/cpu";
+const PROCESSOR_LISTS = ["online", "possible", "present"];
 
 const USER_ID = 1000;
 
@@ -54,6 +72,11 @@ async function buildSkeleton(place: string): Promise<void> {
   for (const folder of PROGRAMS) {
     const target = await readlink(`/${folder}`).catch(() => undefined);
     if (target !== undefined) await symlink(target, join(place, folder));
+  }
+  await mkdir(join(place, PROCESSORS), { recursive: true, mode: 0o755 });
+  for (const name of PROCESSOR_LISTS) {
+    const list = await readFile(join(PROCESSORS, name), "utf8").catch(() => undefined);
+    if (list !== undefined) await writeFile(join(place, PROCESSORS, name), list, { mode: 0o444 });
   }
   const home = join(place, "home/user");
   await mkdir(home, { mode: 0o755 });

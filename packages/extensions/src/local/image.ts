@@ -12,6 +12,7 @@ export function openImages(imagesDir: string): Images {
   let host: Promise<Root> | undefined;
   return {
     async rootOf(image) {
+      if (image.kind === "oci") throw notYet();
       if (image.kind === "rootfs") return { lowers: [checkRootfs(image.path)], mounts: [], tmpfs: ["/tmp"] };
       host ??= prepareHostImage(imagesDir).catch((error) => {
         host = undefined;
@@ -33,4 +34,9 @@ function checkRootfs(path: string): string {
     });
   }
   return path;
+}
+
+/** The router asks nobody for an image its manifest does not list; this is for who calls directly. */
+function notYet(): SandboxerError {
+  return new SandboxerError("unsupported", "the local engine takes host and rootfs images");
 }

@@ -2,7 +2,8 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import type { Finding, Probe } from "@sandboxer/contract";
-import { BOXD_FIX, hasBoxd } from "./boxd-path.ts";
+import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
+import { findLimits } from "./find-limits.ts";
 
 const run = promisify(execFile);
 
@@ -14,6 +15,8 @@ export async function probeHost(boxdPath: string): Promise<Probe> {
     await findUserNamespaces(),
   ];
   const lacking = findings.find((finding) => !finding.ok);
+  // Without limits there are still sandboxes; each says what is not in force.
+  findings.push(await findLimits());
   if (!lacking) return { status: "offer", findings };
   return { status: "unavailable", reason: lacking.message, fix: lacking.fix ?? "", findings };
 }

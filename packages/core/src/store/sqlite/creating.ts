@@ -1,36 +1,26 @@
 import { type Sandbox, SandboxerError } from "@sandboxer/contract";
-import type { Store } from "../store.ts";
+import type { BeginCreate, Store } from "../store.ts";
+import { accountOf } from "./accounts.ts";
 import { appendEvent } from "./events.ts";
+import { answerClaim, claimOnce } from "./idempotency.ts";
 import { post } from "./ledger.ts";
+import { refuseBeyondOwnBudget } from "./metering.ts";
 import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 
 export function creatingCommands(connection: Connection): Pick<Store, "beginCreate" | "settleCreate"> {
-  const { prepare, write } = connection;
+  const { prepare, commit, commitSoon } = connection;
   return {
-    async beginCreate({ sandbox, attachment, holdMicroUsd, data }) {
+    async beginCreate(begin) {
+      const { sandbox, claim, keyId, holdMicroUsd, data } = begin;
       const { id: sandboxId, orgId, principalId, createdAtMs: atMs } = sandbox;
-      write(() => {
+      commitSoon(() => {
         refuseTakenName(connection, sandbox);
-        prepare(
-          `INSERT INTO sandboxes (id, org_id, principal_id, name, consumer, state, spec, best_effort,
-             created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        ).run(
-          sandboxId,
-          orgId,
-          principalId,
-          sandbox.name ?? null,
-          JSON.stringify(sandbox.consumer),
-          sandbox.state,
-          JSON.stringify(sandbox.spec),
-          JSON.stringify(sandbox.bestEffort),
-          atMs,
-        );
-        prepare(
-          `INSERT INTO attachments (id, org_id, sandbox_id, principal_id, created_at_ms)
-           VALUES (?, ?, ?, ?, ?)`,
-        ).run(attachment.id, orgId, sandboxId, attachment.principalId, attachment.createdAtMs);
-        post(connection, "hold", holdMicroUsd, { orgId, sandboxId, atMs });
+        const own = { budget_micro_usd: sandbox.budgetMicroUsd ?? null, cost_micro_usd: 0 };
+        refuseBeyondOwnBudget(own, holdMicroUsd);
+        const { id: accountId } = accountOf(connection, orgId, keyId);
+        insertRows(connection, begin, accountId);
+        post(connection, "hold", holdMicroUsd, { orgId, accountId, sandboxId, atMs });
         appendEvent(connection, {
           type: "sandbox.requested",
           orgId,
@@ -39,14 +29,16 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
           principalId,
           data: { ...data, holdMicroUsd },
         });
+        claimOnce(connection, claim, { sandboxId });
       });
     },
 
     async settleCreate(settle) {
-      return write(() => {
+      return commit(() => {
         const row = prepare(
           `UPDATE sandboxes SET state = 'running', extension_id = ?, host_id = ?, ref = ?,
-             best_effort = ?, started_at_ms = ?, expires_at_ms = ?, micro_usd_per_hour = ?
+             best_effort = ?, started_at_ms = ?, metered_until_ms = ?, expires_at_ms = ?,
+             covered_until_ms = ?, micro_usd_per_hour = ?
            WHERE id = ? AND state = 'provisioning' RETURNING *`,
         ).get(
           settle.location.extensionId,
@@ -54,12 +46,15 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
           settle.location.ref,
           JSON.stringify(settle.bestEffort),
           settle.startedAtMs,
+          settle.startedAtMs,
           settle.expiresAtMs,
+          settle.coveredUntilMs ?? settle.expiresAtMs,
           settle.microUsdPerHour,
           settle.sandboxId,
         ) as unknown as SandboxRow | undefined;
         if (!row) return undefined;
         const sandbox = toSandbox(row);
+        if (settle.claimed) answerClaim(connection, sandbox.id, sandbox);
         appendEvent(connection, {
           type: "sandbox.created",
           orgId: sandbox.orgId,
@@ -74,14 +69,44 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
   };
 }
 
-function refuseTakenName({ prepare }: Connection, { name, orgId }: Sandbox): void {
+function refuseTakenName({ prepare }: Connection, { name, orgId, principalId }: Sandbox): void {
   if (name === undefined) return;
-  const taken = prepare("SELECT id FROM sandboxes WHERE org_id = ? AND name = ? AND ended_at_ms IS NULL").get(
-    orgId,
-    name,
-  ) as { id: string } | undefined;
+  const taken = prepare(
+    "SELECT id FROM sandboxes WHERE org_id = ? AND name = ? AND principal_id = ? AND ended_at_ms IS NULL",
+  ).get(orgId, name, principalId) as { id: string } | undefined;
   if (!taken) return;
   throw new SandboxerError("conflict", `a sandbox named ${name} is living`, {
     details: { name, sandboxId: taken.id },
   });
+}
+
+function insertRows({ prepare }: Connection, begin: BeginCreate, accountId: string): void {
+  const { sandbox, attachment, keyId, lineage = [] } = begin;
+  const { id: sandboxId, orgId, principalId, createdAtMs: atMs } = sandbox;
+  prepare(
+    `INSERT INTO sandboxes (id, org_id, principal_id, name, consumer, state, spec, best_effort,
+             created_at_ms, visibility, team, lineage, key_id, account_id, profile,
+             budget_micro_usd) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ).run(
+    sandboxId,
+    orgId,
+    principalId,
+    sandbox.name ?? null,
+    JSON.stringify(sandbox.consumer),
+    sandbox.state,
+    JSON.stringify(sandbox.spec),
+    JSON.stringify(sandbox.bestEffort),
+    atMs,
+    sandbox.visibility,
+    sandbox.team ?? null,
+    `/${[...new Set([...lineage, principalId])].join("/")}/`,
+    keyId ?? null,
+    accountId,
+    sandbox.profile ? JSON.stringify(sandbox.profile) : null,
+    sandbox.budgetMicroUsd ?? null,
+  );
+  prepare(
+    `INSERT INTO attachments (id, org_id, sandbox_id, principal_id, created_at_ms)
+           VALUES (?, ?, ?, ?, ?)`,
+  ).run(attachment.id, orgId, sandboxId, attachment.principalId, attachment.createdAtMs);
 }

@@ -1,8 +1,7 @@
 import { assertMove, type Sandbox } from "@sandboxer/contract";
-import { meter } from "../../ledger/meter.ts";
 import type { EndSandbox, Store } from "../store.ts";
 import { appendEvent } from "./events.ts";
-import { heldMicroUsd, postCharge } from "./ledger.ts";
+import { settleCharge } from "./metering.ts";
 import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 
@@ -10,16 +9,16 @@ type EndingCommands = Pick<Store, "failCreate" | "beginDestroy" | "finishDestroy
 type End = "destroyed" | "expired" | "failed" | "lost";
 
 export function endingCommands(connection: Connection): EndingCommands {
-  const { prepare, write } = connection;
+  const { prepare, commit, commitSoon } = connection;
   return {
     async failCreate(end) {
-      return write(() => endSandbox(connection, ["provisioning"], end, () => "failed"));
+      return commit(() => endSandbox(connection, ["provisioning"], end, () => "failed"));
     },
 
     async beginDestroy({ sandboxId, ending, reason, atMs, principalId }) {
-      return write(() => {
+      return commitSoon(() => {
         const row = prepare(
-          `UPDATE sandboxes SET state = 'destroying', ending = ?, reason = ?
+          `UPDATE sandboxes SET state = 'destroying', pause_depth = NULL, ending = ?, reason = ?
            WHERE id = ? AND state IN ('running', 'paused') RETURNING *`,
         ).get(ending, reason, sandboxId) as unknown as SandboxRow | undefined;
         if (!row) return undefined;
@@ -36,11 +35,11 @@ export function endingCommands(connection: Connection): EndingCommands {
     },
 
     async finishDestroy(end) {
-      return write(() => endSandbox(connection, ["destroying"], end, ({ ending }) => ending ?? "destroyed"));
+      return commit(() => endSandbox(connection, ["destroying"], end, ({ ending }) => ending ?? "destroyed"));
     },
 
     async markGone(end) {
-      return write(() => endSandbox(connection, ["running", "paused"], end, () => end.to));
+      return commit(() => endSandbox(connection, ["running", "paused"], end, () => end.to));
     },
   };
 }
@@ -60,28 +59,21 @@ function endSandbox(
   const state = becomes(row);
   assertMove(row.state, state);
 
-  const charge = meter({
-    microUsdPerHour: row.micro_usd_per_hour,
-    startedAtMs: row.started_at_ms ?? undefined,
-    expiresAtMs: row.expires_at_ms ?? undefined,
-    endedAtMs: atMs,
-    heldMicroUsd: heldMicroUsd(connection, sandboxId),
-  });
-  postCharge(connection, charge, { orgId: row.org_id, sandboxId, atMs });
+  const { cost_micro_usd: costMicroUsd } = settleCharge(connection, row, atMs);
   const reason = end.reason ?? row.reason;
   const ended = connection
     .prepare(
-      `UPDATE sandboxes SET state = ?, reason = ?, ended_at_ms = ?, cost_micro_usd = ?
+      `UPDATE sandboxes SET state = ?, pause_depth = NULL, reason = ?, ended_at_ms = ?, cost_micro_usd = ?
        WHERE id = ? AND state = ? RETURNING *`,
     )
-    .get(state, reason, atMs, charge.captureMicroUsd, sandboxId, row.state) as unknown as SandboxRow;
+    .get(state, reason, atMs, costMicroUsd, sandboxId, row.state) as unknown as SandboxRow;
   appendEvent(connection, {
     type: `sandbox.${state}`,
     orgId: row.org_id,
     atMs,
     sandboxId,
     principalId: end.principalId,
-    data: { ...end.data, reason, costMicroUsd: charge.captureMicroUsd },
+    data: { ...end.data, reason, costMicroUsd },
   });
   return toSandbox(ended);
 }

@@ -2,6 +2,9 @@ import { type Event, newRowId } from "@sandboxer/contract";
 import { canonicalJson, GENESIS_HASH, hashEvent } from "../../events/chain.ts";
 import type { NewEvent, Store } from "../store.ts";
 import type { Connection } from "./open.ts";
+import { seenBy, VISIBLE } from "./visible.ts";
+
+type EventCommands = Pick<Store, "appendEvents" | "listEvents" | "listBirth">;
 
 interface EventRow {
   org_id: string;
@@ -37,19 +40,38 @@ export function appendEvent({ prepare }: Connection, event: NewEvent): void {
   );
 }
 
-export function eventCommands(connection: Connection): Pick<Store, "appendEvents" | "listEvents"> {
+export function eventCommands(connection: Connection): EventCommands {
   return {
     async appendEvents(events) {
-      connection.write(() => {
+      connection.commitSoon(() => {
         for (const event of events) appendEvent(connection, event);
       });
     },
 
-    async listEvents(orgId, afterSeq, limit) {
+    async listEvents(orgId, afterSeq, limit, viewer) {
+      const { lineage, team } = seenBy(viewer);
+      const rows = viewer
+        ? connection
+            .prepare(
+              `SELECT * FROM events WHERE org_id = ? AND seq > ? AND (principal_id = ? OR EXISTS (
+                 SELECT 1 FROM sandboxes WHERE sandboxes.id = events.sandbox_id AND ${VISIBLE}))
+               ORDER BY seq LIMIT ?`,
+            )
+            .all(orgId, afterSeq, viewer.principalId, team, lineage, limit)
+        : connection
+            .prepare("SELECT * FROM events WHERE org_id = ? AND seq > ? ORDER BY seq LIMIT ?")
+            .all(orgId, afterSeq, limit);
+      return (rows as unknown as EventRow[]).map(toEvent);
+    },
+
+    async listBirth(orgId, sandboxId) {
       const rows = connection
-        .prepare("SELECT * FROM events WHERE org_id = ? AND seq > ? ORDER BY seq LIMIT ?")
-        .all(orgId, afterSeq, limit) as unknown as EventRow[];
-      return rows.map(toEvent);
+        .prepare(
+          `SELECT * FROM events WHERE sandbox_id = ? AND org_id = ?
+             AND type IN ('sandbox.requested', 'sandbox.created', 'sandbox.failed') ORDER BY seq`,
+        )
+        .all(sandboxId, orgId);
+      return (rows as unknown as EventRow[]).map(toEvent);
     },
   };
 }

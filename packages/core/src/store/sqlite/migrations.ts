@@ -1,8 +1,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import { SandboxerError } from "@sandboxer/contract";
+import { KEYS } from "./migrations/2-keys.ts";
+import { IDEMPOTENCY } from "./migrations/3-idempotency.ts";
+import { BUDGETS } from "./migrations/4-budgets.ts";
+import { PROFILES } from "./migrations/5-profiles.ts";
+import { SANDBOX_EVENTS } from "./migrations/6-events.ts";
+import { WEBHOOKS } from "./migrations/7-webhooks.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
-const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 
@@ -87,6 +93,12 @@ const MIGRATIONS: readonly string[] = [
   CREATE TRIGGER ledger_stays BEFORE UPDATE ON ledger BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
   CREATE TRIGGER ledger_keeps BEFORE DELETE ON ledger BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
   `,
+  KEYS,
+  IDEMPOTENCY,
+  BUDGETS,
+  PROFILES,
+  SANDBOX_EVENTS,
+  WEBHOOKS,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */
@@ -97,6 +109,8 @@ export function migrate(db: DatabaseSync): void {
       hint: "Run the newer version, or another data folder.",
     });
   }
+  // Writing even the same number would cost every start a sync.
+  if (version === MIGRATIONS.length) return;
   for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
   db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
 }

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { openLogSync } from "./log-sync.ts";
 import { migrate } from "./migrations.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
@@ -10,7 +11,11 @@ export interface Connection {
   prepare(sql: string): StatementSync;
   /** Takes the write lock first, so that what is read inside still holds when it is written. */
   write<T>(work: () => T): T;
-  close(): void;
+  /** The same; the disk is waited for beside the event loop, together with whoever else waits. */
+  commit<T>(work: () => T): Promise<T>;
+  /** The same without the wait: outlives this process at once, and a power cut a moment later. */
+  commitSoon<T>(work: () => T): T;
+  close(): Promise<void>;
 }
 
 export function openConnection(path: string): Connection {
@@ -39,8 +44,36 @@ export function openConnection(path: string): Connection {
     }
   };
 
+  const logSync = openLogSync(`${path}-wal`);
+  /** In the log, where every reader sees it, but not yet on the disk. */
+  const writeAhead = <T>(work: () => T): T => {
+    db.exec("PRAGMA synchronous = NORMAL");
+    try {
+      return write(work);
+    } finally {
+      db.exec("PRAGMA synchronous = FULL");
+    }
+  };
+
   write(() => migrate(db));
-  return { prepare, write, close: () => db.close() };
+  return {
+    prepare,
+    write,
+    async commit(work) {
+      const result = writeAhead(work);
+      await logSync.reached();
+      return result;
+    },
+    commitSoon(work) {
+      const result = writeAhead(work);
+      logSync.start();
+      return result;
+    },
+    async close() {
+      await logSync.close();
+      db.close();
+    },
+  };
 }
 
 /** Specs carry variables and rows carry key hashes: nobody else on the machine may read them. */

@@ -6,6 +6,9 @@ export interface SandboxRow {
   principal_id: string;
   name: string | null;
   consumer: string;
+  visibility: Sandbox["visibility"];
+  team: string | null;
+  profile: string | null;
   state: Sandbox["state"];
   spec: string;
   extension_id: string | null;
@@ -21,6 +24,11 @@ export interface SandboxRow {
   reason: string | null;
   micro_usd_per_hour: number;
   cost_micro_usd: number;
+  account_id: string | null;
+  budget_micro_usd: number | null;
+  held_micro_usd: number;
+  metered_until_ms: number | null;
+  covered_until_ms: number | null;
 }
 
 /** A column without a value is a member that is absent. */
@@ -31,6 +39,9 @@ export function toSandbox(row: SandboxRow): Sandbox {
     orgId: row.org_id,
     principalId: row.principal_id,
     consumer: JSON.parse(row.consumer),
+    visibility: row.visibility,
+    ...(row.team !== null && { team: row.team }),
+    ...(row.profile !== null && { profile: JSON.parse(row.profile) }),
     state: row.state,
     spec: JSON.parse(row.spec),
     ...(row.extension_id !== null &&
@@ -46,5 +57,6 @@ export function toSandbox(row: SandboxRow): Sandbox {
     ...(row.ended_at_ms !== null && { endedAtMs: row.ended_at_ms }),
     ...(row.reason !== null && { reason: row.reason }),
     costMicroUsd: row.cost_micro_usd,
+    ...(row.budget_micro_usd !== null && { budgetMicroUsd: row.budget_micro_usd }),
   };
 }

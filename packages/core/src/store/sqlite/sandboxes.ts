@@ -1,48 +1,55 @@
 import { type Sandbox, SandboxerError } from "@sandboxer/contract";
-import type { Store } from "../store.ts";
+import type { Store, Viewer } from "../store.ts";
 import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
+import { seenBy, VISIBLE } from "./visible.ts";
 
 type SandboxCommands = Pick<
   Store,
   "getSandbox" | "getSandboxById" | "listSandboxes" | "listUnfinished" | "ensureAttachment"
 >;
 
-export function sandboxCommands({ prepare, write }: Connection): SandboxCommands {
-  const one = (sql: string, ...values: string[]): Sandbox | undefined => {
-    const row = prepare(sql).get(...values) as unknown as SandboxRow | undefined;
-    return row && toSandbox(row);
-  };
-
+export function sandboxCommands(connection: Connection): SandboxCommands {
+  const { prepare, commitSoon } = connection;
   return {
-    async getSandbox(orgId, idOrName) {
+    async getSandbox(orgId, idOrName, viewer) {
+      const { lineage, team } = seenBy(viewer);
       return (
-        one("SELECT * FROM sandboxes WHERE id = ? AND org_id = ?", idOrName, orgId) ??
-        one("SELECT * FROM sandboxes WHERE org_id = ? AND name = ? AND ended_at_ms IS NULL", orgId, idOrName)
+        one(
+          connection,
+          `SELECT * FROM sandboxes WHERE id = ? AND org_id = ? AND ${VISIBLE}`,
+          idOrName,
+          orgId,
+          team,
+          lineage,
+        ) ?? named(connection, orgId, idOrName, viewer)
       );
     },
 
     async getSandboxById(sandboxId) {
-      return one("SELECT * FROM sandboxes WHERE id = ?", sandboxId);
+      return one(connection, "SELECT * FROM sandboxes WHERE id = ?", sandboxId);
     },
 
-    async listSandboxes({ orgId, states, limit, after }) {
+    async listSandboxes({ orgId, viewer, states, limit, after }) {
+      const { lineage, team } = seenBy(viewer);
       let before = Number.MAX_SAFE_INTEGER;
       if (after !== undefined) {
         const last = prepare("SELECT seq FROM sandboxes WHERE id = ? AND org_id = ?").get(after, orgId);
         if (!last) throw new SandboxerError("invalid_request", "after: no such sandbox");
         before = (last as { seq: number }).seq;
       }
-      const ofOrg = "SELECT * FROM sandboxes WHERE org_id = ? AND seq < ?";
+      const ofOrg = `SELECT * FROM sandboxes WHERE org_id = ? AND seq < ? AND ${VISIBLE}`;
       const page = "ORDER BY seq DESC LIMIT ?";
       const rows = states
         ? prepare(`${ofOrg} AND state IN (SELECT value FROM json_each(?)) ${page}`).all(
             orgId,
             before,
+            team,
+            lineage,
             JSON.stringify(states),
             limit,
           )
-        : prepare(`${ofOrg} ${page}`).all(orgId, before, limit);
+        : prepare(`${ofOrg} ${page}`).all(orgId, before, team, lineage, limit);
       return (rows as unknown as SandboxRow[]).map(toSandbox);
     },
 
@@ -60,7 +67,7 @@ export function sandboxCommands({ prepare, write }: Connection): SandboxCommands
       // Reads first: after the first time there is nothing to write.
       const known = find();
       if (known) return { ...attachment, ...known };
-      return write(() => {
+      return commitSoon(() => {
         prepare(
           `INSERT INTO attachments (id, org_id, sandbox_id, principal_id, created_at_ms)
            VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
@@ -69,4 +76,25 @@ export function sandboxCommands({ prepare, write }: Connection): SandboxCommands
       });
     },
   };
+}
+
+function one({ prepare }: Connection, sql: string, ...values: string[]): Sandbox | undefined {
+  const row = prepare(sql).get(...values) as unknown as SandboxRow | undefined;
+  return row && toSandbox(row);
+}
+
+/** One's own goes before another's of the same name; between two of others only an id can choose. */
+function named({ prepare }: Connection, orgId: string, name: string, viewer: Viewer | undefined) {
+  const { lineage, team } = seenBy(viewer);
+  const found = prepare(
+    `SELECT * FROM sandboxes WHERE org_id = ? AND name = ? AND ended_at_ms IS NULL AND ${VISIBLE} LIMIT 200`,
+  ).all(orgId, name, team, lineage) as unknown as SandboxRow[];
+  const own = found.find((row) => row.principal_id === viewer?.principalId);
+  if (!own && found.length > 1) {
+    throw new SandboxerError("conflict", `${found.length} sandboxes are named ${name}`, {
+      hint: "Use the id of the one you mean.",
+    });
+  }
+  const row = own ?? found[0];
+  return row && toSandbox(row);
 }

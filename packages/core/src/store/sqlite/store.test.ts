@@ -126,7 +126,7 @@ it("finds a principal with every right from its root key down", async () => {
   const key = (id: string, parentId?: string) => ({
     id,
     orgId,
-    principalId: newRowId("prn"),
+    principal: { id: newRowId("prn"), kind: "agent" as const },
     ...(parentId && { parentId }),
     rights: { maximumTtlMs: 1_000 * id.length },
     hash: `hash of ${id}`,
@@ -135,10 +135,10 @@ it("finds a principal with every right from its root key down", async () => {
   await store.insertKey(key("root"));
   await store.insertKey(key("child", "root"));
   await store.insertKey(key("grandchild", "child"));
-  const principal = await store.findPrincipalByKeyHash("hash of grandchild");
+  const principal = (await store.findKey("hash of grandchild"))?.principal;
   expect(principal).toMatchObject({ orgId, keyId: "grandchild" });
   expect(principal?.chain.map(({ maximumTtlMs }) => maximumTtlMs)).toEqual([4_000, 5_000, 10_000]);
-  expect(await store.findPrincipalByKeyHash("hash of nobody")).toBeUndefined();
+  expect(await store.findKey("hash of nobody")).toBeUndefined();
   const elsewhere = { ...key("stray", "root"), orgId: "org_two" };
   await expect(store.insertKey(elsewhere)).rejects.toThrow(/FOREIGN KEY/);
 });

@@ -1,22 +1,34 @@
 import type { Store } from "../store.ts";
+import { budgetCommands } from "./budgets.ts";
 import { creatingCommands } from "./creating.ts";
 import { endingCommands } from "./ending.ts";
 import { eventCommands } from "./events.ts";
+import { idempotencyCommands } from "./idempotency.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
 import { openConnection } from "./open.ts";
+import { pausingCommands } from "./pausing.ts";
+import { profileCommands } from "./profiles.ts";
+import { rootKeyCommands } from "./root-key.ts";
 import { sandboxCommands } from "./sandboxes.ts";
+import { webhookCommands } from "./webhooks.ts";
 
 /** The embedded store: one file, no server. Several processes of one machine may share it. */
 export function openSqliteStore(path: string): Store {
   const connection = openConnection(path);
   return {
     ...keyCommands(connection),
+    ...rootKeyCommands(connection),
+    ...idempotencyCommands(connection),
     ...creatingCommands(connection),
+    ...pausingCommands(connection),
     ...endingCommands(connection),
     ...sandboxCommands(connection),
     ...eventCommands(connection),
+    ...profileCommands(connection),
+    ...webhookCommands(connection),
+    ...budgetCommands(connection),
     ...ledgerCommands(connection),
-    close: async () => connection.close(),
+    close: () => connection.close(),
   };
 }

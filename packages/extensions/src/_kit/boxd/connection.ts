@@ -2,10 +2,13 @@ import type { Duplex } from "node:stream";
 import { SandboxerError } from "@sandboxer/contract";
 import { FrameDecoder } from "./decode.ts";
 import { fromFailure } from "./failure.ts";
-import { encodeFrame, type Frame, ProtocolError } from "./frame.ts";
+import { encodeDataHeader, encodeFrame, type Frame, ProtocolError } from "./frame.ts";
 import { Stream, type Wire } from "./stream.ts";
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** From here on copying costs more than a second piece of one write does. */
+const UNCOPIED_BYTES = 4_096;
 
 /** Many streams over one byte stream to boxd. The first malformed frame ends it. */
 export class Connection {
@@ -70,6 +73,7 @@ export class Connection {
   };
 
   #send(frame: Frame): Promise<void> | undefined {
+    if (frame.kind === "DATA" && frame.data.length >= UNCOPIED_BYTES) return this.#sendUncopied(frame);
     if (this.#over || this.#socket.write(encodeFrame(frame))) return undefined;
     return new Promise((resolve) => {
       const done = () => {
@@ -77,6 +81,17 @@ export class Connection {
         resolve();
       };
       this.#socket.on("drain", done).on("close", done);
+    });
+  }
+
+  /** Done when the bytes are out, since until then they must stay as they are. */
+  #sendUncopied({ stream, channel, data }: Extract<Frame, { kind: "DATA" }>): Promise<void> | undefined {
+    if (this.#over) return undefined;
+    return new Promise((resolve) => {
+      this.#socket.cork();
+      this.#socket.write(encodeDataHeader(stream, channel, data.length));
+      this.#socket.write(data, () => resolve());
+      this.#socket.uncork();
     });
   }
 

@@ -11,22 +11,45 @@ import {
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 const JSON_KINDS = { 1: "HELLO", 2: "OPEN", 3: "REPLY", 7: "END", 8: "FAIL" } as const;
 
+/** A longer DATA frame is passed on in parts, as they come: gathering it would copy every byte. */
+const GATHERED_BYTES = 4_096;
+
+/** What is still to come of a DATA frame that is being passed on. */
+interface Passing {
+  readonly stream: number;
+  readonly channel: Channel;
+  left: number;
+}
+
 /** Turns bytes, cut anywhere, into frames. Holds at most one unfinished frame. */
 export class FrameDecoder {
   #rest: Buffer = Buffer.alloc(0);
+  #passing: Passing | undefined;
 
   *push(chunk: Uint8Array): Generator<Frame> {
     const incoming = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const buffer = this.#rest.length === 0 ? incoming : Buffer.concat([this.#rest, incoming]);
     let at = 0;
     try {
-      while (buffer.length - at >= HEADER_BYTES) {
+      while (at < buffer.length) {
+        if (this.#passing) {
+          const data = buffer.subarray(at, at + this.#passing.left);
+          at += data.length;
+          yield this.#part(this.#passing, data);
+          continue;
+        }
+        if (buffer.length - at < HEADER_BYTES) break;
         const length = buffer.readUInt32BE(at);
         if (length > MAXIMUM_PAYLOAD_BYTES) throw new ProtocolError(`a frame of ${length} bytes`);
         const end = at + HEADER_BYTES + length;
-        if (buffer.length < end) break;
         const kind = buffer[at + 4] as number;
         const stream = buffer.readUInt32BE(at + 5);
+        if (buffer.length < end) {
+          if (kind !== KIND.DATA || buffer.length - at < HEADER_BYTES + GATHERED_BYTES) break;
+          this.#passing = beginPassing(stream, length, buffer.subarray(at + HEADER_BYTES));
+          at += HEADER_BYTES + 1;
+          continue;
+        }
         const payload = buffer.subarray(at + HEADER_BYTES, end);
         at = end;
         yield decodePayload(kind, stream, payload);
@@ -35,6 +58,18 @@ export class FrameDecoder {
       this.#rest = buffer.subarray(at);
     }
   }
+
+  #part(passing: Passing, data: Buffer): Frame {
+    passing.left -= data.length;
+    if (passing.left === 0) this.#passing = undefined;
+    return { kind: "DATA", stream: passing.stream, channel: passing.channel, data };
+  }
+}
+
+function beginPassing(stream: number, length: number, begun: Buffer): Passing {
+  if (stream === 0) throw new ProtocolError("DATA on stream 0");
+  if (length > MAXIMUM_DATA_BYTES + 1) throw new ProtocolError("DATA too long");
+  return { stream, channel: channelOf(begun), left: length - 1 };
 }
 
 function decodePayload(kind: number, stream: number, payload: Buffer): Frame {

@@ -14,6 +14,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   command_not_found: "command_not_found",
   command_not_executable: "command_not_executable",
   storage_full: "storage_full",
+  exhausted: "capacity_exhausted",
   unavailable: "extension_unavailable",
   refused: "port_closed",
   unsupported: "unsupported",

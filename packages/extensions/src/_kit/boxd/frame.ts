@@ -76,6 +76,16 @@ export function encodeFrame(frame: Frame): Buffer {
   }
 }
 
+/** All of a DATA frame but its bytes, which can then be sent from where they are. */
+export function encodeDataHeader(stream: number, channel: Channel, length: number): Buffer {
+  const out = Buffer.allocUnsafe(HEADER_BYTES + 1);
+  out.writeUInt32BE(length + 1, 0);
+  out[4] = KIND.DATA;
+  out.writeUInt32BE(stream, 5);
+  out[HEADER_BYTES] = channel;
+  return out;
+}
+
 function header(kind: number, stream: number, length: number): Buffer {
   const out = Buffer.allocUnsafe(HEADER_BYTES + length);
   out.writeUInt32BE(length, 0);

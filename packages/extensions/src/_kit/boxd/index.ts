@@ -1,2 +1,3 @@
 export { openBox } from "./box.ts";
 export { Connection } from "./connection.ts";
+export { dial } from "./dial.ts";

@@ -4,7 +4,8 @@ import { fileURLToPath } from "node:url";
 /** The boxd of this checkout, or the one SANDBOXER_BOXD names. */
 export function findBoxd(): string {
   return (
-    process.env.SANDBOXER_BOXD ?? fileURLToPath(new URL("../../../boxd/target/release/boxd", import.meta.url))
+    process.env.SANDBOXER_BOXD ??
+    fileURLToPath(new URL("../../../../boxd/target/release/boxd", import.meta.url))
   );
 }
 

@@ -1,0 +1,42 @@
+import type { Budget } from "@sandboxer/contract";
+import type { Command } from "commander";
+import { microUsd } from "../arguments.ts";
+import { dollars } from "../dollars.ts";
+
+export function register(program: Command): void {
+  const budget = program
+    .command("budget")
+    .description("show what may be spent, and set what the org may spend");
+  budget
+    .command("show", { isDefault: true })
+    .description("the account this key's sandboxes draw on")
+    .option("--json", "print it as JSON")
+    .action(show);
+  budget
+    .command("set")
+    .description("what the whole org may spend in all; the root key's alone")
+    .argument("<usd>", "an amount such as 25.00, or none")
+    .option("--json", "print it as JSON")
+    .addHelpText("after", "\nExample:\n  $ sandboxer budget set 25.00")
+    .action(set);
+}
+
+async function show(options: { json?: true }): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  print(await withClient((client) => client.budget.get()), options);
+}
+
+async function set(usd: string, options: { json?: true }): Promise<void> {
+  const limit = usd === "none" ? null : microUsd(usd);
+  const { withClient } = await import("../connect.ts");
+  print(await withClient((client) => client.budget.set(limit)), options);
+}
+
+function print(budget: Budget, { json }: { json?: true }): void {
+  const { accountId, limitMicroUsd, availableMicroUsd, heldMicroUsd, spentMicroUsd } = budget;
+  const limit = limitMicroUsd === undefined ? "no limit" : `limit ${dollars(limitMicroUsd)}`;
+  const left = availableMicroUsd === undefined ? "" : `, ${dollars(availableMicroUsd)} left`;
+  const text = `${accountId}: ${limit}${left}, ${dollars(heldMicroUsd)} held, ${dollars(spentMicroUsd)} spent`;
+  process.stdout.write(`${json ? JSON.stringify(budget) : text}\n`);
+  process.exit(0);
+}

@@ -1,0 +1,100 @@
+import type { CreateKeyBody, IsolationClass, Key, Role } from "@sandboxer/contract";
+import type { Command } from "commander";
+import { durationMs, list, microUsd } from "../arguments.ts";
+import { span, table } from "../table.ts";
+
+interface Options {
+  readonly name?: string;
+  readonly kind?: "user" | "service" | "agent";
+  readonly team?: string;
+  readonly role?: Role;
+  readonly operations?: string[];
+  readonly extensions?: string[];
+  readonly profiles?: string[];
+  readonly isolation?: IsolationClass;
+  readonly maxTtl?: number;
+  readonly budget?: number;
+  readonly expires?: number;
+  readonly json?: true;
+}
+
+export function register(program: Command): void {
+  const keys = program.command("keys").description("derive keys for agents and people, list and revoke them");
+  keys
+    .command("create")
+    .description("derive a key from this one, never wider; it is printed once")
+    .option("--name <name>", "a name, for you")
+    .option("--kind <kind>", "who will hold it: user, service or agent (default: agent)")
+    .option("--team <team>", "the team it belongs to")
+    .option("--role <role>", "viewer, operator or admin")
+    .option("--operations <list>", "instead of a role: what it may do, as in sandbox.read,sandbox.exec", list)
+    .option("--extensions <list>", "where its sandboxes may run", list)
+    .option("--profiles <list>", "which profiles it may use", list)
+    .option("--isolation <class>", "the least isolation it may use")
+    .option("--max-ttl <time>", "the longest its sandboxes may live", durationMs)
+    .option("--budget <usd>", "what it may spend in all, as in 2.50; held on this key's budget", microUsd)
+    .option("--expires <time>", "when it ends, from now", durationMs)
+    .option("--json", "print everything about it")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ sandboxer keys create --name ci --role operator --max-ttl 30m --expires 7d",
+    )
+    .action(create);
+  keys
+    .command("ls")
+    .description("list this key and its descendants")
+    .option("--json", "print everything")
+    .action(ls);
+  keys
+    .command("revoke")
+    .description("end a key, everything derived from it, and what they are doing")
+    .argument("<key>", "its id, as in key_…")
+    .option("--json", "print what was revoked")
+    .action(revoke);
+}
+
+async function create(options: Options): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const { isolation, maxTtl, budget, expires, json, ...rest } = options;
+  const body = {
+    ...rest,
+    ...(isolation && { minimumIsolation: isolation }),
+    ...(maxTtl && { maximumTtlMs: maxTtl }),
+    ...(budget !== undefined && { budgetMicroUsd: budget }),
+    ...(expires && { expiresAtMs: Date.now() + expires }),
+  } as CreateKeyBody;
+  const created = await withClient((client) => client.keys.create(body));
+  process.stdout.write(`${json ? JSON.stringify(created) : created.apiKey}\n`);
+  process.exit(0);
+}
+
+async function ls({ json }: Options): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const keys = await withClient((client) => client.keys.list());
+  const head = ["ID", "NAME", "KIND", "ROLE", "PARENT", "AGE", "STATE"];
+  process.stdout.write(`${json ? JSON.stringify(keys) : table(head, keys.map(row))}\n`);
+  process.exit(0);
+}
+
+function row(key: Key): string[] {
+  const now = Date.now();
+  const { id, name = "", role, parentId = "", principal, createdAtMs, expiresAtMs, revokedAtMs } = key;
+  const left = expiresAtMs === undefined ? "valid" : `for ${span(expiresAtMs - now)}`;
+  const state = revokedAtMs !== undefined ? "revoked" : (expiresAtMs ?? now) < now ? "expired" : left;
+  return [
+    id,
+    name,
+    principal.kind,
+    role ?? (parentId ? "" : "root"),
+    parentId,
+    span(now - createdAtMs),
+    state,
+  ];
+}
+
+async function revoke(keyId: string, { json }: Options): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const revoked = await withClient((client) => client.keys.revoke(keyId));
+  process.stdout.write(`${json ? JSON.stringify(revoked) : revoked.join("\n")}\n`);
+  process.exit(0);
+}

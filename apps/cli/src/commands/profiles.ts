@@ -1,0 +1,104 @@
+import type { PublishedProfile } from "@sandboxer/contract";
+import type { Command } from "commander";
+import { span, table } from "../table.ts";
+
+interface Options {
+  readonly json?: true;
+  readonly all?: true;
+}
+
+export function register(program: Command): void {
+  const profiles = program
+    .command("profiles")
+    .description("what sandboxes can be: list, publish and verify profiles");
+  const add = (name: string, description: string) =>
+    profiles.command(name).description(description).option("--json", "print everything");
+  add("ls", "list profiles").option("-a, --all", "also those that are deprecated").action(ls);
+  add("show", "print a profile with everything it extends")
+    .argument("<profile>", "as in python@2")
+    .action(show);
+  add("publish", "publish the next version of a profile")
+    .argument("<file>", "YAML or JSON")
+    .addHelpText("after", "\nExample:\n  $ sandboxer profiles publish python.yaml")
+    .action(publish);
+  add("deprecate", "no longer mean this version when none is named").argument("<profile>").action(deprecate);
+  add("verify", "make a sandbox of it and run its checks").argument("<profile>").action(verify);
+  profiles.command("schema").description("print the JSON Schema of a profile, for editors").action(schema);
+}
+
+const nameOf = ({ name, version }: PublishedProfile) => `${name}@${version}`;
+
+async function ls({ json, all }: Options): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const found = await withClient((client) => client.profiles.list());
+  const shown = found.filter(({ deprecatedAtMs }) => all || deprecatedAtMs === undefined);
+  const rows = shown.map((one) => [
+    nameOf(one),
+    one.builtIn ? "built in" : one.deprecatedAtMs === undefined ? "published" : "deprecated",
+    one.resolved.isolation ?? "process",
+    one.resolved.ttlMs === undefined ? "" : span(one.resolved.ttlMs),
+    one.resolved.description ?? "",
+  ]);
+  const head = ["PROFILE", "STATE", "ISOLATION", "LIVES", "DESCRIPTION"];
+  say(json ? JSON.stringify(shown) : table(head, rows));
+}
+
+async function show(ref: string, { json }: Options): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const found = await withClient((client) => client.profiles.get(ref));
+  if (json) return say(JSON.stringify(found));
+  const { stringify } = await import("yaml");
+  say(`# ${nameOf(found)} sha256:${found.digest}\n${stringify(found.resolved).trimEnd()}`);
+}
+
+async function publish(file: string, { json }: Options): Promise<void> {
+  const { readProfile } = await import("../profile-file.ts");
+  const profile = readProfile(file);
+  const { withClient } = await import("../connect.ts");
+  const published = await withClient((client) => client.profiles.publish(profile));
+  say(json ? JSON.stringify(published) : nameOf(published));
+}
+
+async function deprecate(ref: string, { json }: Options): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const deprecated = await withClient((client) => client.profiles.deprecate(ref));
+  say(json ? JSON.stringify(deprecated) : nameOf(deprecated));
+}
+
+async function verify(ref: string, { json }: Options): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const outcome = await withClient(async (client) => {
+    const found = await client.profiles.get(ref);
+    const sandbox = await client.sandboxes.create({ profile: nameOf(found) });
+    try {
+      const checks = [];
+      for (const argv of found.resolved.verify ?? []) {
+        const exit = await sandbox.run(argv).then(
+          (result) => result.exit,
+          (error: Error) => error.message,
+        );
+        checks.push({
+          argv,
+          ok: typeof exit === "object" && exit.kind === "exited" && exit.code === 0,
+          exit,
+        });
+      }
+      return { profile: nameOf(found), checks };
+    } finally {
+      await sandbox.destroy();
+    }
+  });
+  const lines = outcome.checks.map(({ argv, ok }) => `${ok ? "ok" : "no"}  ${argv.join(" ")}`);
+  const ok = outcome.checks.every((check) => check.ok);
+  say(json ? JSON.stringify(outcome) : [`${outcome.profile}:`, ...lines].join("\n"), ok ? 0 : 1);
+}
+
+async function schema(): Promise<void> {
+  const { profileJsonSchema } = await import("@sandboxer/contract");
+  say(JSON.stringify(profileJsonSchema(), null, 2));
+}
+
+function say(text: string, exitCode = 0): void {
+  process.stdout.write(`${text}\n`);
+  process.exit(exitCode);
+}

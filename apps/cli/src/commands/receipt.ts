@@ -1,0 +1,38 @@
+import type { Receipt } from "@sandboxer/contract";
+import type { Command } from "commander";
+import { dollars } from "../dollars.ts";
+import { printable } from "../printable.ts";
+import { span } from "../table.ts";
+
+export function register(program: Command): void {
+  program
+    .command("receipt")
+    .description("say where a sandbox ran and why, how long, what it cost, and for whom")
+    .argument("<sandbox>", "its id or name")
+    .option("--json", "print it as JSON")
+    .addHelpText("after", "\nExample:\n  $ sandboxer receipt build")
+    .action(receipt);
+}
+
+async function receipt(idOrName: string, { json }: { json?: true }): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const found = await withClient(async (client) => (await client.sandboxes.get(idOrName)).receipt());
+  process.stdout.write(`${json ? JSON.stringify(found) : lines(found).map(printable).join("\n")}\n`);
+  process.exit(0);
+}
+
+function lines({ sandboxId, state, reason, who, profile, where, why, when, cost }: Receipt): string[] {
+  const { kind, project, task } = who.consumer;
+  const consumer = [kind, project, task].filter(Boolean).join(" / ");
+  return [
+    `sandbox  ${sandboxId}, ${state}${reason ? `: ${reason}` : ""}`,
+    `who      ${who.principalId} for ${consumer}`,
+    ...(profile ? [`what     ${profile.name}@${profile.version} sha256:${profile.digest.slice(0, 12)}`] : []),
+    `where    ${where ? `${where.extensionId} on ${where.hostId}` : "nowhere"}`,
+    `why      ${why.policy ?? ""}: ${why.candidates.join(", ") || "no candidate"}`,
+    ...why.rejected.map((one) => `         not ${one.extensionId}: ${one.reason}`),
+    ...why.bestEffort.map((text) => `         best effort: ${text}`),
+    `when     ${new Date(when.requestedAtMs).toISOString()}, ran ${span(when.ranMs)}`,
+    `cost     ${dollars(cost.chargedMicroUsd)} of ${cost.accountId}, ${dollars(cost.heldMicroUsd)} still held`,
+  ];
+}

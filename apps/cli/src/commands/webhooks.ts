@@ -1,0 +1,55 @@
+import type { CreateWebhookBody } from "@sandboxer/contract";
+import type { Command } from "commander";
+import { list } from "../arguments.ts";
+import { table } from "../table.ts";
+
+export function register(program: Command): void {
+  const webhooks = program.command("webhooks").description("tell others of every event, signed");
+  webhooks
+    .command("create")
+    .description("send every event there from now on; the signing secret is printed once")
+    .argument("<url>", "https, on the open internet")
+    .option("--types <list>", "only these, as in sandbox.created,sandbox.destroyed", list)
+    .option("--json", "print everything about it")
+    .action(create);
+  webhooks
+    .command("ls")
+    .description("list them and how they fare")
+    .option("--json", "print everything")
+    .action(ls);
+  webhooks
+    .command("rm")
+    .description("send nothing there any more")
+    .argument("<webhook>", "its id")
+    .action(rm);
+}
+
+async function create(url: string, { types, json }: { types?: string[]; json?: true }): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const body = { url, ...(types && { types }) } as CreateWebhookBody;
+  const created = await withClient((client) => client.webhooks.create(body));
+  process.stdout.write(`${json ? JSON.stringify(created) : `${created.webhook.id} ${created.secret}`}\n`);
+  process.exit(0);
+}
+
+async function ls({ json }: { json?: true }): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const found = await withClient((client) => client.webhooks.list());
+  const rows = found.map(({ id, url, cursorSeq, attempts, disabledAtMs, lastError = "" }) => [
+    id,
+    url,
+    disabledAtMs === undefined ? (attempts > 0 ? `failed ${attempts} times` : "well") : "disabled",
+    `${cursorSeq}`,
+    lastError,
+  ]);
+  const text = json ? JSON.stringify(found) : table(["ID", "URL", "STATE", "UP TO", "LAST ERROR"], rows);
+  process.stdout.write(`${text}\n`);
+  process.exit(0);
+}
+
+async function rm(id: string): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  await withClient((client) => client.webhooks.delete(id));
+  process.stdout.write(`${id}\n`);
+  process.exit(0);
+}

@@ -1,0 +1,24 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { SandboxerError } from "@sandboxer/contract";
+import { backupSqliteStore, restoreSqliteStore } from "@sandboxer/core";
+import { makeHome } from "./home.ts";
+import { lockHome } from "./lock.ts";
+
+/** Keys, sandboxes, money and the log, as they are at one moment; a gateway may go on meanwhile. */
+export async function backupHome(home: string, to: string): Promise<void> {
+  const store = join(home, "state.db");
+  if (!existsSync(store)) throw new SandboxerError("not_found", `there is nothing to back up in ${home}`);
+  await backupSqliteStore(store, to);
+}
+
+/** Only while no gateway runs. The next start puts right what has changed since the backup. */
+export function restoreHome(home: string, from: string): void {
+  makeHome(home);
+  const unlock = lockHome(home);
+  try {
+    restoreSqliteStore(from, join(home, "state.db"), Date.now());
+  } finally {
+    unlock();
+  }
+}

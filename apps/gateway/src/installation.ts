@@ -1,0 +1,44 @@
+import { join } from "node:path";
+import { type Core, createCore, enrolRootKey, openSqliteStore } from "@sandboxer/core";
+import { createDockerExtension } from "@sandboxer/extensions/docker";
+import { createLocalExtension } from "@sandboxer/extensions/local";
+import { makeHome } from "./home.ts";
+import type { Log } from "./log.ts";
+import { pricesByEnvironment } from "./prices.ts";
+import { openRootKey } from "./root-key.ts";
+
+export interface Installation {
+  readonly core: Core;
+  /** The root key. */
+  readonly apiKey: string;
+  /** Lets go of everything; sandboxes live on. */
+  close(): Promise<void>;
+}
+
+/** What one home stands on: its store, its extensions and the core. The only place that names extensions. */
+export async function openInstallation(home: string, log: Log, pool = 0): Promise<Installation> {
+  makeHome(home);
+  const apiKey = openRootKey(home);
+  const store = openSqliteStore(join(home, "state.db"));
+  try {
+    await enrolRootKey(store, apiKey);
+    const extensions = [
+      createLocalExtension({ dir: join(home, "engine"), pool }),
+      createDockerExtension({ dir: join(home, "docker") }),
+    ];
+    const core = await createCore({
+      store,
+      extensions,
+      prices: pricesByEnvironment(extensions.map(({ manifest }) => manifest.id)),
+      report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
+    });
+    const close = async () => {
+      await core.close();
+      await store.close();
+    };
+    return { core, apiKey, close };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}

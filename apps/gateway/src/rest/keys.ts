@@ -1,0 +1,55 @@
+import {
+  createdKeySchema,
+  createKeyBodySchema,
+  keyListSchema,
+  revokedKeysSchema,
+  rowIdSchema,
+  whoamiSchema,
+} from "@sandboxer/contract";
+import { z } from "zod";
+import { route } from "./route.ts";
+
+export const keyRoutes = [
+  route(
+    {
+      method: "GET",
+      path: "/v1/whoami",
+      operation: "key",
+      summary: "Who asks, and what it may do",
+      answer: { type: "json", status: 200, schema: whoamiSchema },
+    },
+    ({ core, principal }) => core.whoami(principal),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/keys",
+      operation: "key.create",
+      summary: "Derive a key, never wider than the one that asks; it is shown only in this answer",
+      body: createKeyBodySchema,
+      answer: { type: "json", status: 201, schema: createdKeySchema },
+    },
+    ({ core, principal, body, once }) => core.createKey(principal, body, once),
+  ),
+  route(
+    {
+      method: "GET",
+      path: "/v1/keys",
+      operation: "key.read",
+      summary: "List the key that asks and everything derived from it",
+      answer: { type: "json", status: 200, schema: keyListSchema },
+    },
+    async ({ core, principal }) => ({ keys: await core.listKeys(principal) }),
+  ),
+  route(
+    {
+      method: "DELETE",
+      path: "/v1/keys/{key}",
+      operation: "key.revoke",
+      summary: "Revoke a key, everything derived from it, and what any of them is doing now",
+      params: z.strictObject({ key: rowIdSchema }),
+      answer: { type: "json", status: 200, schema: revokedKeysSchema },
+    },
+    async ({ core, principal, params }) => ({ revoked: await core.revokeKey(principal, params.key) }),
+  ),
+];

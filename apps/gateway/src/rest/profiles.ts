@@ -1,0 +1,52 @@
+import { profileListSchema, profileRefSchema, publishedProfileSchema } from "@sandboxer/contract";
+import { z } from "zod";
+import { route } from "./route.ts";
+
+const params = z.strictObject({ ref: profileRefSchema });
+
+export const profileRoutes = [
+  route(
+    {
+      method: "GET",
+      path: "/v1/profiles",
+      operation: "key",
+      summary: "List profiles: built-in ones, and what the org published",
+      answer: { type: "json", status: 200, schema: profileListSchema },
+    },
+    async ({ core, principal }) => ({ profiles: await core.listProfiles(principal) }),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/profiles",
+      operation: "profile.publish",
+      summary: "Publish the next version of a profile; it never changes afterwards",
+      // Core looks at it itself: reserved words have an answer of their own.
+      body: z.record(z.string(), z.unknown()),
+      answer: { type: "json", status: 201, schema: publishedProfileSchema },
+    },
+    ({ core, principal, body, once }) => core.publishProfile(principal, body, once),
+  ),
+  route(
+    {
+      method: "GET",
+      path: "/v1/profiles/{ref}",
+      operation: "key",
+      summary: "Look at a profile, as in python or python@2",
+      params,
+      answer: { type: "json", status: 200, schema: publishedProfileSchema },
+    },
+    ({ core, principal, params }) => core.getProfile(principal, params.ref),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/profiles/{ref}/deprecate",
+      operation: "profile.publish",
+      summary: "Deprecate one version: named without a version it is no longer meant",
+      params,
+      answer: { type: "json", status: 200, schema: publishedProfileSchema },
+    },
+    ({ core, principal, params }) => core.deprecateProfile(principal, params.ref),
+  ),
+];

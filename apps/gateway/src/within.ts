@@ -1,0 +1,47 @@
+import type { CreateBody, ExecInput, Process, Sandbox, TerminalSize } from "@sandboxer/contract";
+import type { Once } from "@sandboxer/core";
+import { openInstallation } from "./installation.ts";
+import { silent } from "./log.ts";
+
+/** A sandbox as a single command uses it; the SDK's handle has the same members. */
+export interface Handle {
+  readonly id: string;
+  readonly info: Sandbox;
+  exec(input: ExecInput): Promise<Process & { resize(size: TerminalSize): Promise<void> }>;
+  destroy(): Promise<Sandbox>;
+}
+
+/** An installation opened for one command of this process: the whole waist, without HTTP before it. */
+export interface Within {
+  readonly sandboxes: {
+    create(body: CreateBody, once?: Once): Promise<Handle>;
+    get(idOrName: string): Promise<Handle>;
+  };
+  close(): Promise<void>;
+}
+
+export async function openWithin(home: string): Promise<Within> {
+  const { core, apiKey, close } = await openInstallation(home, silent);
+  // What a crash left is put right beside the command, which need not wait for it.
+  const reconciled = core.start().catch(() => {});
+  const principal = await core.authenticate(apiKey);
+  const handleOf = (info: Sandbox): Handle => ({
+    id: info.id,
+    info,
+    async exec(input) {
+      const process = await core.exec(principal, info.id, input);
+      return { ...process, resize: (size) => core.resize(principal, info.id, process.id, size) };
+    },
+    destroy: () => core.destroy(principal, info.id),
+  });
+  return {
+    sandboxes: {
+      create: async (body, once) => handleOf(await core.create(principal, body, once)),
+      get: async (idOrName) => handleOf(await core.get(principal, idOrName)),
+    },
+    async close() {
+      await reconciled;
+      await close();
+    },
+  };
+}

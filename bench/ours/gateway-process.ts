@@ -1,0 +1,60 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { type Client, createClient } from "@sandboxer/sdk";
+import { endProcessesOf } from "../../tests/capabilities/processes.ts";
+import type { Place } from "../subject.ts";
+
+const SANDBOXER = fileURLToPath(new URL("../../apps/cli/bin/sandboxer.js", import.meta.url));
+
+export interface GatewayProcess {
+  readonly client: Client;
+  /** From its start until it has said that it is ready. */
+  readonly readyMs: number;
+  residentMiB(): number;
+  close(): Promise<void>;
+}
+
+/** `sandboxer up` as users have it: in a process of its own. */
+export async function openGatewayProcess({ scratch }: Place): Promise<GatewayProcess> {
+  const home = join(scratch, "home");
+  const begun = performance.now();
+  const up = spawn(
+    process.execPath,
+    [SANDBOXER, "up", "--port", "0", "--json", "--log-file", join(scratch, "log")],
+    {
+      env: { ...process.env, SANDBOXER_HOME: home, XDG_CACHE_HOME: join(scratch, "cache") },
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  try {
+    const [line] = (await once(createInterface({ input: up.stdout }), "line")) as [string];
+    const readyMs = performance.now() - begun;
+    const { url, apiKey } = JSON.parse(line) as { url: string; apiKey: string };
+    const client = createClient({ url, apiKey });
+    return {
+      client,
+      readyMs,
+      residentMiB: () =>
+        Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${up.pid}/status`, "utf8"))?.[1]) / 1024,
+      async close() {
+        for await (const sandbox of client.sandboxes.all({ states: ["running"] })) await sandbox.destroy();
+        await end(up);
+        endProcessesOf(join(home, "engine"));
+      },
+    };
+  } catch (error) {
+    await end(up);
+    throw error;
+  }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  await ended;
+}

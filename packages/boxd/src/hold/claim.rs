@@ -1,0 +1,50 @@
+//! A sandbox that was made ahead gets its owner.
+//!
+//! The record changes first and the folder's name second; who adopts one between the two knows
+//! from the record what the folder was about to be called.
+
+use super::failpoint;
+use super::folder::is_id;
+use super::watch::Hold;
+use crate::sys::time;
+use crate::wire::failure::{Code, Failure};
+use crate::wire::hold_request::Claim;
+use std::path::Path;
+
+impl Hold {
+    pub fn claim(&mut self, claim: Claim) -> Result<(), Failure> {
+        let Claim { pooled, id, ttl_ms, labels } = claim;
+        if !is_id(&id) {
+            return Err(Failure::invalid("id is not 20 lower-case letters and digits"));
+        }
+        if self.registry.by_id(&id).is_some() {
+            return Err(Failure::new(Code::AlreadyExists, format!("sandbox {id} is live")));
+        }
+        // Not in the registry, so it is nobody's.
+        if self.folder.of_box(&id).exists() {
+            self.trash.take(&self.folder, Path::new(&id));
+        }
+        let before = self.settled(&pooled)?.record.clone();
+        if !before.is_pooled {
+            return Err(Failure::invalid(format!("sandbox {pooled} has its owner")));
+        }
+        let created_at_ms = time::now_ms();
+        let mut record = before.clone();
+        record.is_pooled = false;
+        record.made_as = Some(pooled.clone());
+        record.id = id.clone();
+        record.created_at_ms = created_at_ms;
+        record.expires_at_ms = ttl_ms.map(|ttl| created_at_ms.saturating_add(ttl));
+        record.labels = labels;
+        let failed = |error| Failure::about_path("the sandbox's folder", &error);
+        let directory = self.folder.of_box(&pooled);
+        record.write(&directory).map_err(failed)?;
+        failpoint::reached("claim");
+        if let Err(error) = self.folder.rename_box(&pooled, &id) {
+            before.write(&directory).map_err(failed)?;
+            return Err(failed(error));
+        }
+        self.settled(&pooled)?.record = record;
+        Ok(())
+    }
+}

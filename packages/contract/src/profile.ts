@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { extensionIdSchema } from "./ids.ts";
+import { isolationClassSchema } from "./isolation.ts";
+import { microUsdSchema } from "./money.ts";
+import { resourcesSchema } from "./resources.ts";
+import { routingSchema } from "./routing.ts";
+import { envSchema, imageSchema, labelsSchema, sandboxSpecSchema } from "./spec.ts";
+
+const profileNameSchema = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,38}$/, "a profile's name is 1 to 39 characters of a-z, 0-9 and -");
+
+/** `python` is the newest that is not deprecated; `python@2` is that one for ever. */
+export const profileRefSchema = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,38}(?:@[1-9]\d{0,5})?$/, "a profile is named as in python or python@2");
+
+/** Words with a meaning to come. Asked for today they are refused as `unsupported`, not ignored. */
+export const RESERVED_FIELDS = ["gpu", "browser", "desktop", "region"] as const;
+
+/** What a sandbox of this kind is. A request may narrow it, never widen it. */
+export const profileSchema = z.strictObject({
+  schema: z.literal(1),
+  name: profileNameSchema,
+  description: z.string().max(500).optional(),
+  /** Starts from this profile; what is said here wins. Lists and amounts replace, variables and labels add. */
+  extends: profileRefSchema.optional(),
+  image: imageSchema.optional(),
+  /** The least isolation class. */
+  isolation: isolationClassSchema.optional(),
+  persistence: z.literal("ephemeral").optional(),
+  network: z.strictObject({ egress: z.literal("deny") }).optional(),
+  /** How much of a machine it may use; each a most. */
+  resources: resourcesSchema.optional(),
+  env: envSchema.optional(),
+  labels: labelsSchema.optional(),
+  /** How long it lives unless asked otherwise, and at most unless `maximumTtlMs` is said. */
+  ttlMs: sandboxSpecSchema.shape.ttlMs.optional(),
+  maximumTtlMs: sandboxSpecSchema.shape.ttlMs.optional(),
+  /** The only extensions it runs on. */
+  extensions: z.array(extensionIdSchema).optional(),
+  routing: routingSchema.optional(),
+  /** The most one sandbox may cost. */
+  budgetMicroUsd: microUsdSchema.nonnegative().optional(),
+  /** Commands that must succeed in a fresh sandbox of this profile: what `profiles verify` runs. */
+  verify: z.array(z.array(z.string()).min(1)).max(32).optional(),
+});
+export type Profile = z.infer<typeof profileSchema>;
+
+/** A version as it was published: it never changes but for being deprecated. */
+export const publishedProfileSchema = z.strictObject({
+  name: profileNameSchema,
+  version: z.int().positive(),
+  /** sha256 of the resolved profile's canonical JSON, in hex. */
+  digest: z.string().length(64),
+  /** As it was written. */
+  profile: profileSchema,
+  /** With everything it extends. */
+  resolved: profileSchema,
+  builtIn: z.boolean(),
+  publishedAtMs: z.int(),
+  deprecatedAtMs: z.int().optional(),
+});
+export type PublishedProfile = z.infer<typeof publishedProfileSchema>;
+
+export const profileListSchema = z.strictObject({ profiles: z.array(publishedProfileSchema) });
+
+/** Which profile a sandbox is of. */
+export const profileRecordSchema = z.strictObject({
+  name: z.string(),
+  version: z.int().positive(),
+  digest: z.string(),
+});
+
+/** For editors: completes and checks a profile as it is typed. */
+export function profileJsonSchema(): object {
+  return z.toJSONSchema(profileSchema, { io: "input" });
+}

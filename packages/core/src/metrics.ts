@@ -1,0 +1,12 @@
+import { type Metrics, type Principal, SandboxerError } from "@sandboxer/contract";
+import type { House } from "./house.ts";
+import { authorize } from "./policy/authorize.ts";
+import { askOf, locate } from "./reach.ts";
+
+export async function metrics(house: House, principal: Principal, idOrName: string): Promise<Metrics> {
+  authorize(principal.chain, "sandbox.read");
+  const place = await locate(house, principal, "sandbox.read", idOrName, ["running", "paused"]);
+  const { metrics: facet, manifest } = place.extension;
+  if (!facet) throw new SandboxerError("unsupported", `${manifest.id} counts nothing`);
+  return askOf(house, place, (_, ref, context) => facet.read(ref, context));
+}

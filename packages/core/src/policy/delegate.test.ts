@@ -1,0 +1,166 @@
+import {
+  type CreateKeyBody,
+  ISOLATION_CLASSES,
+  isAtLeast,
+  OPERATIONS,
+  type Principal,
+  type Rights,
+  ROLES,
+  SandboxerError,
+} from "@sandboxer/contract";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { delegate, effectiveRights } from "./delegate.ts";
+
+const NOW_MS = 1_000;
+const rights: fc.Arbitrary<Rights> = fc.record(
+  {
+    operations: fc.subarray([...OPERATIONS]),
+    extensions: fc.uniqueArray(fc.constantFrom("a", "b", "c")),
+    minimumIsolation: fc.constantFrom(...ISOLATION_CLASSES),
+    maximumTtlMs: fc.integer({ min: 1, max: 100 }),
+    budgetMicroUsd: fc.nat(100),
+  },
+  { requiredKeys: [] },
+);
+const endings = fc.record({ expiresAtMs: fc.integer({ min: NOW_MS + 1, max: 2_000 }) }, { requiredKeys: [] });
+const roles = fc.record({ role: fc.constantFrom("viewer", "operator", "admin") }, { requiredKeys: [] });
+const asked = fc.tuple(rights, endings, roles).map(([wide, ending, { role }]): CreateKeyBody => {
+  if (!role) return { ...wide, ...ending };
+  const { operations: _, ...rest } = wide;
+  return { ...rest, ...ending, role };
+});
+
+const root: Principal = { id: "prn_0", orgId: "org", keyId: "key_0", chain: [{}], lineage: ["prn_0"] };
+
+/** The principal of a child key, as the store would give it; `undefined` when it was refused. */
+function childOf(parent: Principal, body: CreateKeyBody): Principal | undefined {
+  try {
+    const child = delegate(parent, body, NOW_MS);
+    const ends = [parent.expiresAtMs, child.expiresAtMs].filter((end) => end !== undefined);
+    return {
+      ...parent,
+      chain: [...parent.chain, child.rights],
+      ...(ends.length > 0 && { expiresAtMs: Math.min(...ends) }),
+    };
+  } catch (error) {
+    if (SandboxerError.is(error) && error.code === "policy_denied") return undefined;
+    throw error;
+  }
+}
+
+function assertWithin(child: Principal, parent: Principal): void {
+  const [inner, outer] = [effectiveRights(child.chain), effectiveRights(parent.chain)];
+  const endless = Number.POSITIVE_INFINITY;
+  for (const rule of ["operations", "extensions"] as const) {
+    if (outer[rule]) expect(outer[rule]).toEqual(expect.arrayContaining([...(inner[rule] ?? ["unlimited"])]));
+  }
+  expect(isAtLeast(inner.minimumIsolation ?? "process", outer.minimumIsolation ?? "process")).toBe(true);
+  expect(inner.maximumTtlMs ?? endless).toBeLessThanOrEqual(outer.maximumTtlMs ?? endless);
+  expect(inner.budgetMicroUsd ?? endless).toBeLessThanOrEqual(outer.budgetMicroUsd ?? endless);
+  expect(child.expiresAtMs ?? endless).toBeLessThanOrEqual(parent.expiresAtMs ?? endless);
+}
+
+describe("AZ-2 a child is never wider", () => {
+  it("in operations, extensions, isolation, lifetime or budget, down any chain", () => {
+    fc.assert(
+      fc.property(fc.array(asked, { minLength: 1, maxLength: 8 }), (bodies) => {
+        let parent = root;
+        for (const body of bodies) {
+          const child = childOf(parent, body);
+          if (!child) continue;
+          assertWithin(child, parent);
+          assertWithin(child, root);
+          parent = child;
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("is refused exactly when it asks for more than its parent has", () => {
+    fc.assert(
+      fc.property(rights, rights, (own, wanted) => {
+        const parent: Principal = { ...root, chain: [own] };
+        const child = childOf(parent, wanted);
+        const cut = effectiveRights([own, wanted]);
+        const got = (rule: keyof Rights) => wanted[rule] === undefined || same(cut[rule], wanted[rule]);
+        const asAsked = (Object.keys(wanted) as (keyof Rights)[]).every((rule) =>
+          rule === "minimumIsolation"
+            ? isAtLeast(wanted[rule] ?? "process", own[rule] ?? "process")
+            : got(rule),
+        );
+        expect(child !== undefined).toBe(asAsked);
+      }),
+    );
+  });
+});
+
+function same(one: unknown, two: unknown): boolean {
+  const sorted = (value: unknown) => JSON.stringify(Array.isArray(value) ? value.toSorted() : value);
+  return sorted(one) === sorted(two);
+}
+
+describe("a refusal names its rule", () => {
+  const narrow: Principal = {
+    ...root,
+    team: "red",
+    expiresAtMs: 5_000,
+    chain: [
+      {
+        operations: ["sandbox.read", "key.create"],
+        extensions: ["a"],
+        minimumIsolation: "container",
+        maximumTtlMs: 10,
+        budgetMicroUsd: 10,
+      },
+    ],
+  };
+  it.for<[string, CreateKeyBody]>([
+    ["operations", { operations: ["sandbox.exec"] }],
+    ["operations", { role: "viewer" }],
+    ["extensions", { extensions: ["a", "b"] }],
+    ["minimumIsolation", { minimumIsolation: "process" }],
+    ["maximumTtlMs", { maximumTtlMs: 11 }],
+    ["budgetMicroUsd", { budgetMicroUsd: 11 }],
+    ["expiresAtMs", { expiresAtMs: 5_001 }],
+    ["team", { team: "blue" }],
+  ])("%s: %o", ([rule, body]) => {
+    try {
+      delegate(narrow, body, NOW_MS);
+      expect.unreachable();
+    } catch (error) {
+      expect(SandboxerError.from(error)).toMatchObject({ code: "policy_denied", details: { rule } });
+    }
+  });
+
+  it("and the same at the limit is granted", () => {
+    const body: CreateKeyBody = {
+      extensions: ["a"],
+      minimumIsolation: "container",
+      maximumTtlMs: 10,
+      budgetMicroUsd: 10,
+    };
+    expect(delegate(narrow, { ...body, expiresAtMs: 5_000, team: "red" }, NOW_MS)).toMatchObject({
+      rights: body,
+    });
+  });
+});
+
+it("refuses nonsense: a past end, a role beside operations, odd amounts", () => {
+  const bodies: CreateKeyBody[] = [
+    { expiresAtMs: NOW_MS },
+    { role: "viewer", operations: [] },
+    { budgetMicroUsd: -1 },
+    { budgetMicroUsd: 2 ** 53 },
+    { budgetMicroUsd: 0.5 },
+    { maximumTtlMs: 0 },
+    { name: "Not A Name" },
+  ];
+  for (const body of bodies) expect(() => delegate(root, body, NOW_MS)).toThrow(/./);
+});
+
+it("knows each role as part of the next", () => {
+  expect(ROLES.operator).toEqual(expect.arrayContaining([...ROLES.viewer]));
+  expect(ROLES.admin).toEqual(expect.arrayContaining([...ROLES.operator]));
+});

@@ -1,0 +1,84 @@
+import {
+  type CreateBody,
+  isAtLeast,
+  type Profile,
+  type Resources,
+  SandboxerError,
+} from "@sandboxer/contract";
+import { canonicalJson } from "../events/chain.ts";
+
+/**
+ * The request with everything its profile says. Pure. What the request says narrows the profile or
+ * is refused; nothing it says is quietly dropped.
+ */
+export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody {
+  const { isolation, extensions, ttlMs, maximumTtlMs, budgetMicroUsd } = profile;
+  if (isolation && body.isolation && !isAtLeast(body.isolation, isolation)) {
+    deny("isolation", `${body.isolation} is weaker than its ${isolation}`);
+  }
+  const extra = body.extensions?.filter((id) => extensions && !extensions.includes(id)) ?? [];
+  if (extra.length > 0) deny("extensions", `it does not run on ${extra.join(", ")}`);
+  return {
+    ...body,
+    ...same("image", profile.image, body.image),
+    ...either("isolation", isolation, body.isolation),
+    ...either("extensions", extensions && [...extensions], body.extensions),
+    ...either("ttlMs", ttlMs ?? maximumTtlMs, atMost("ttlMs", maximumTtlMs ?? ttlMs, body.ttlMs)),
+    ...either(
+      "budgetMicroUsd",
+      budgetMicroUsd,
+      atMost("budgetMicroUsd", budgetMicroUsd, body.budgetMicroUsd),
+    ),
+    resources: narrowResources(profile.resources, body.resources),
+    env: merged("env", profile.env, body.env),
+    labels: merged("labels", profile.labels, body.labels),
+    routing: narrowRouting(profile.routing, body.routing),
+  };
+}
+
+function narrowResources(profile: Resources = {}, asked: Resources = {}): Resources {
+  for (const [name, value] of Object.entries(asked)) {
+    atMost(`resources.${name}`, profile[name as keyof Resources], value);
+  }
+  return { ...profile, ...asked };
+}
+
+function narrowRouting(profile: Profile["routing"] = {}, asked: Profile["routing"] = {}) {
+  const { maximumMicroUsdPerHour: ceiling } = profile;
+  const price = atMost("maximumMicroUsdPerHour", ceiling, asked.maximumMicroUsdPerHour);
+  return {
+    ...same("policy", profile.policy, asked.policy),
+    ...either("maximumMicroUsdPerHour", ceiling, price),
+  };
+}
+
+function either<K extends string, T>(name: K, own: T | undefined, asked: T | undefined) {
+  const value = asked ?? own;
+  return (value === undefined ? {} : { [name]: value }) as { [P in K]?: T };
+}
+
+function same<K extends string, T>(name: K, own: T | undefined, asked: T | undefined) {
+  if (own !== undefined && asked !== undefined && canonicalJson(own) !== canonicalJson(asked)) {
+    deny(name, `its ${name} cannot be changed`);
+  }
+  return either(name, own, asked);
+}
+
+function atMost(name: string, limit: number | undefined, asked: number | undefined): number | undefined {
+  if (asked !== undefined && asked > (limit ?? asked)) deny(name, `${name} ${asked} is beyond its ${limit}`);
+  return asked;
+}
+
+/** Adding is narrower than changing: what the profile set stays as it set it. */
+function merged(name: string, own: Record<string, string> = {}, asked: Record<string, string> = {}) {
+  const changed = Object.keys(asked).filter((key) => Object.hasOwn(own, key) && own[key] !== asked[key]);
+  if (changed.length > 0) deny(name, `its ${name} ${changed.join(", ")} cannot be changed`);
+  return { ...own, ...asked };
+}
+
+function deny(rule: string, message: string): never {
+  throw new SandboxerError("policy_denied", `wider than the profile: ${message}`, {
+    details: { rule: `profile.${rule}` },
+    hint: "Ask for less, or use another profile.",
+  });
+}

@@ -1,0 +1,90 @@
+import {
+  type CreateBody,
+  type Principal,
+  type PublishedProfile,
+  profileRefSchema,
+  profileSchema,
+  RESERVED_FIELDS,
+  SandboxerError,
+} from "@sandboxer/contract";
+import type { House } from "../house.ts";
+import { answerOnce, claimOf, type Once } from "../idempotency.ts";
+import { parse } from "../parse.ts";
+import { authorize } from "../policy/authorize.ts";
+import { narrowToProfile } from "./narrow.ts";
+import { BUILT_IN_PROFILES, findProfile, parseRef, publishable } from "./resolve.ts";
+
+/** Built-in ones first, then the org's, oldest first. */
+export async function listProfiles({ store }: House, { orgId }: Principal): Promise<PublishedProfile[]> {
+  return [...BUILT_IN_PROFILES, ...(await store.listProfiles(orgId))];
+}
+
+export async function getProfile(house: House, principal: Principal, ref: string): Promise<PublishedProfile> {
+  return findProfile(await listProfiles(house, principal), parse(profileRefSchema, ref));
+}
+
+/** The next version of its name. The same again, as the newest already is, publishes nothing new. */
+export async function publishProfile(
+  house: House,
+  principal: Principal,
+  body: unknown,
+  once: Once = {},
+): Promise<PublishedProfile> {
+  authorize(principal.chain, "profile.publish");
+  refuseReserved(body);
+  const profile = parse(profileSchema, body);
+  const claim = claimOf(house, principal, "profile.publish", body, once);
+  return answerOnce(house, claim, async () => {
+    const known = await listProfiles(house, principal);
+    const parts = publishable(profile, known);
+    const newest = known.findLast(({ name }) => name === profile.name);
+    if (newest?.digest === parts.digest && newest.deprecatedAtMs === undefined) return newest;
+    const published: PublishedProfile = {
+      ...parts,
+      name: profile.name,
+      version: (newest?.version ?? 0) + 1,
+      builtIn: false,
+      publishedAtMs: house.clock.nowMs(),
+    };
+    const { orgId, id: principalId } = principal;
+    return house.store.publishProfile({ orgId, principalId, published }, claim);
+  });
+}
+
+export async function deprecateProfile(
+  house: House,
+  principal: Principal,
+  ref: string,
+): Promise<PublishedProfile> {
+  authorize(principal.chain, "profile.publish");
+  const { name, version } = parseRef(parse(profileRefSchema, ref));
+  if (version === undefined) {
+    throw new SandboxerError("invalid_request", "name the version to deprecate, as in python@2");
+  }
+  if ((await getProfile(house, principal, ref)).builtIn) {
+    throw new SandboxerError("policy_denied", "built-in profiles stay", { details: { rule: "builtIn" } });
+  }
+  const { orgId, id: principalId } = principal;
+  const atMs = house.clock.nowMs();
+  const deprecated = await house.store.deprecateProfile({ orgId, principalId, name, version, atMs });
+  if (!deprecated) throw new SandboxerError("not_found", `no profile ${ref}`);
+  return deprecated;
+}
+
+/** What create works on: the request within its profile, and which profile that is. */
+export async function withProfile(house: House, principal: Principal, body: CreateBody) {
+  refuseReserved(body);
+  if (body.profile === undefined) return { body };
+  const { name, version, digest, resolved } = await getProfile(house, principal, body.profile);
+  return { body: narrowToProfile(resolved, body), profile: { name, version, digest } };
+}
+
+/** Told apart from a misspelt field, so that whoever asks knows that it is not their mistake. */
+function refuseReserved(body: unknown): void {
+  const asked = RESERVED_FIELDS.filter((field) => typeof body === "object" && body !== null && field in body);
+  if (asked.length === 0) return;
+  throw new SandboxerError("unsupported", `${asked.join(", ")}: reserved, and not offered yet`, {
+    details: { fields: asked },
+    hint: "Leave it out; no extension can give it today.",
+  });
+}

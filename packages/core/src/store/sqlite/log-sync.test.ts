@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { createLogSync } from "./log-sync.ts";
+
+/** A disk that takes a sync only when it is told to. */
+function slowDisk() {
+  const begun: PromiseWithResolvers<void>[] = [];
+  const sync = () => {
+    const one = Promise.withResolvers<void>();
+    begun.push(one);
+    return one.promise;
+  };
+  return { begun, log: createLogSync(sync, async () => {}) };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("the log's way to the disk", () => {
+  it("RE-12 lets nobody go on before a sync that began after their commit is done", async () => {
+    const { begun, log } = slowDisk();
+    const done: string[] = [];
+    void log.reached().then(() => done.push("first"));
+    void log.reached().then(() => done.push("second"));
+    begun[0]?.resolve();
+    await turn();
+    expect(done).toEqual(["first"]);
+    expect(begun).toHaveLength(2);
+    begun[1]?.resolve();
+    await turn();
+    expect(done).toEqual(["first", "second"]);
+  });
+
+  it("takes one sync for all who come while another is under way", async () => {
+    const { begun, log } = slowDisk();
+    const all = Promise.all(Array.from({ length: 50 }, () => log.reached()));
+    begun[0]?.resolve();
+    await turn();
+    begun[1]?.resolve();
+    await all;
+    expect(begun).toHaveLength(2);
+  });
+
+  it("RE-12 refuses everything once a sync has failed, also what did not wait for it", async () => {
+    const { begun, log } = slowDisk();
+    log.start();
+    const waiting = log.reached();
+    begun[0]?.reject(new Error("EIO"));
+    await expect(waiting).rejects.toMatchObject({ code: "internal" });
+    await expect(log.reached()).rejects.toMatchObject({ code: "internal" });
+    expect(begun).toHaveLength(1);
+  });
+
+  it("waits for what is under way before it closes", async () => {
+    const { begun, log } = slowDisk();
+    log.start();
+    let closed = false;
+    void log.close().then(() => {
+      closed = true;
+    });
+    await turn();
+    expect(closed).toBe(false);
+    begun[0]?.resolve();
+    await turn();
+    expect(closed).toBe(true);
+  });
+});

@@ -1,0 +1,74 @@
+import { close, fdatasync, openSync } from "node:fs";
+import { promisify } from "node:util";
+import { SandboxerError } from "@sandboxer/contract";
+
+const syncData = promisify(fdatasync);
+const closeFile = promisify(close);
+
+/** Brings SQLite's write-ahead log to the disk beside the event loop, for many commits at once. */
+export interface LogSync {
+  /** Resolves when all that was committed before the call is on the disk. */
+  reached(): Promise<void>;
+  /** Asks for the same without waiting; whoever waits next hears of a failure. */
+  start(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * A sync that is under way may have begun before the caller's commit, so it does not count: callers
+ * share the one that comes after it. Once a sync has failed nothing is known about the disk any
+ * more, and everything is refused until the store is opened anew.
+ */
+export function createLogSync(sync: () => Promise<void>, done: () => Promise<void>): LogSync {
+  let running: Promise<void> | undefined;
+  let following: Promise<void> | undefined;
+  let broken: SandboxerError | undefined;
+
+  const run = async (): Promise<void> => {
+    try {
+      await sync();
+    } catch (cause) {
+      broken = new SandboxerError("internal", "the disk did not take what was written", { cause });
+      throw broken;
+    } finally {
+      running = undefined;
+    }
+  };
+  const reached = async (): Promise<void> => {
+    if (broken) throw broken;
+    if (!running) {
+      running = run();
+      return running;
+    }
+    following ??= running.then(() => {
+      following = undefined;
+      return reached();
+    });
+    return following;
+  };
+  return {
+    reached,
+    start: () => void reached().catch(() => {}),
+    async close() {
+      await Promise.allSettled([running, following]);
+      await done();
+    },
+  };
+}
+
+/**
+ * Opened when there is something to sync: by then the log exists, and it stays the same file as
+ * long as the database is open. Nothing locks the log, so closing this descriptor frees no lock.
+ */
+export function openLogSync(log: string): LogSync {
+  let descriptor: number | undefined;
+  return createLogSync(
+    () => {
+      descriptor ??= openSync(log, "r");
+      return syncData(descriptor);
+    },
+    async () => {
+      if (descriptor !== undefined) await closeFile(descriptor);
+    },
+  );
+}

@@ -1,0 +1,62 @@
+import { existsSync } from "node:fs";
+import { SandboxerError } from "@sandboxer/contract";
+
+/** The engine API's version of docker 20.10, the oldest still in use; newer daemons speak it too. */
+const API = "/v1.41";
+const MAXIMUM_ANSWER_BYTES = 64 << 20;
+
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export interface DockerApi {
+  /** Any status is an answer; only a daemon that cannot be reached throws. */
+  call(method: string, path: string, body?: unknown): Promise<Answer>;
+}
+
+/** Docker's official API over its unix socket, as plain HTTP. */
+export function openDockerApi(socketPath: string): DockerApi {
+  return {
+    async call(method, path, body) {
+      const missing = (cause?: Error) =>
+        new SandboxerError("extension_unavailable", `no docker daemon at ${socketPath}`, {
+          hint: "Start docker, or name its socket in DOCKER_HOST.",
+          cause,
+        });
+      if (!existsSync(socketPath)) throw missing();
+      // Loaded by need: it takes a short command longer than all else here.
+      const { request } = await import("node:http");
+      const payload = body === undefined ? undefined : JSON.stringify(body);
+      return new Promise((resolve, reject) => {
+        const unreachable = (cause: Error) => reject(missing(cause));
+        const asking = request({ socketPath, method, path: API + path }, (answer) => {
+          const parts: Buffer[] = [];
+          let length = 0;
+          answer.on("data", (part: Buffer) => {
+            length += part.length;
+            if (length > MAXIMUM_ANSWER_BYTES) answer.destroy(new Error("docker's answer is too long"));
+            parts.push(part);
+          });
+          answer.once("error", unreachable);
+          answer.once("end", () => resolve({ status: answer.statusCode ?? 0, body: parse(parts) }));
+        });
+        asking.once("error", unreachable);
+        if (payload !== undefined) {
+          asking.setHeader("content-type", "application/json");
+          asking.setHeader("content-length", Buffer.byteLength(payload));
+        }
+        asking.end(payload);
+      });
+    },
+  };
+}
+
+function parse(parts: Buffer[]): unknown {
+  const text = Buffer.concat(parts).toString("utf8");
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,63 @@
+import type { CreateContext, SandboxSpec } from "@sandboxer/contract";
+import { hostLimits } from "./limits.ts";
+
+export const LABEL = {
+  installation: "dev.sandboxer.installation",
+  sandbox: "dev.sandboxer.sandbox",
+  createdAtMs: "dev.sandboxer.created-at-ms",
+} as const;
+
+/** Where boxd and its socket are inside. The folder is root's alone. */
+const INSIDE = "/.sandboxer";
+
+/** What serve needs to act as the sandbox's users, and what its own root keeps. */
+const CAPABILITIES = [
+  "CHOWN",
+  "DAC_OVERRIDE",
+  "FOWNER",
+  "FSETID",
+  "KILL",
+  "NET_BIND_SERVICE",
+  "SETGID",
+  "SETPCAP",
+  "SETUID",
+];
+
+export const nameOf = (sandboxId: string): string => `sandboxer-${sandboxId}`;
+
+/** The hardened container of one sandbox: no network, few capabilities, boxd as its first process. */
+export function describeContainer(
+  spec: SandboxSpec & { image: { kind: "oci" } },
+  context: CreateContext,
+  host: { readonly boxdPath: string; readonly socketDir: string },
+): Record<string, unknown> {
+  const serve = ["serve", "--id", context.sandboxId, "--socket", `${INSIDE}/run/box.sock`];
+  return {
+    Image: spec.image.ref,
+    Entrypoint: [`${INSIDE}/boxd`],
+    Cmd: [...serve, "--ttl-ms", String(spec.ttlMs), "--ensure-user"],
+    Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
+    Hostname: "sandbox",
+    User: "0:0",
+    WorkingDir: "/",
+    NetworkDisabled: true,
+    Labels: {
+      ...spec.labels,
+      [LABEL.installation]: context.installationId,
+      [LABEL.sandbox]: context.sandboxId,
+      [LABEL.createdAtMs]: String(Date.now()),
+    },
+    HostConfig: {
+      AutoRemove: true,
+      NetworkMode: "none",
+      Binds: [`${host.boxdPath}:${INSIDE}/boxd:ro`, `${host.socketDir}:${INSIDE}/run`],
+      Tmpfs: { "/tmp": "rw,nosuid,nodev,mode=1777" },
+      CapDrop: ["ALL"],
+      CapAdd: CAPABILITIES,
+      SecurityOpt: ["no-new-privileges"],
+      IpcMode: "private",
+      ...hostLimits(spec),
+      LogConfig: { Type: "none" },
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import { chmod, mkdir, rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Box, type Extension, SandboxerError } from "@sandboxer/contract";
+import { Connection, dial, openBox } from "../_kit/boxd/index.ts";
+import { findBoxd } from "../_kit/boxd/path.ts";
+import { type DockerApi, openDockerApi } from "./api.ts";
+import { describeContainer, nameOf } from "./container.ts";
+import { expectStatus } from "./failure.ts";
+import { notInForce } from "./limits.ts";
+import { listContainers } from "./list.ts";
+import { manifest } from "./manifest.ts";
+import { metricsThrough } from "./metrics.ts";
+import { probeDocker } from "./probe.ts";
+
+export interface DockerOptions {
+  /** Where the sockets of this installation's containers are. */
+  readonly dir: string;
+  readonly socketPath?: string;
+  readonly boxdPath?: string;
+}
+
+const STARTS_WITHIN_MS = 30_000;
+const ENDS_WITHIN_MS = 30_000;
+const NOTICES_WITHIN_MS = 2_000;
+
+/** Containers on a docker daemon of this machine. The connection goes to boxd inside, not through docker. */
+export function createDockerExtension(options: DockerOptions): Extension {
+  const { dir, boxdPath = findBoxd(), socketPath = socketFromEnvironment() } = options;
+  const api = openDockerApi(socketPath);
+  const hostId = hostname();
+  const socketDirOf = (ref: string) => join(dir, ref);
+
+  const connect = async (ref: string): Promise<Connection | undefined> => {
+    const socket = await dial(join(socketDirOf(ref), "box.sock"));
+    return socket && new Connection(socket, () => explainClose(api, ref));
+  };
+  const boxOf = (ref: string, connection: Connection, bestEffort: string[] = []): Promise<Box> =>
+    openBox(connection, { ref, hostId, bestEffort });
+
+  const attach = async (ref: string): Promise<Box> => {
+    if (!(await isRunning(api, ref))) throw new SandboxerError("not_found", `no container for ${ref}`);
+    const connection = await connect(ref);
+    if (!connection) throw new SandboxerError("extension_failed", `boxd does not answer in ${ref}`);
+    return boxOf(ref, connection);
+  };
+
+  /** Started is not yet listening. */
+  const waitForBoxd = async (ref: string): Promise<Connection> => {
+    for (const deadline = Date.now() + STARTS_WITHIN_MS; Date.now() < deadline; await sleep(3)) {
+      const connection = await connect(ref);
+      if (connection) return connection;
+    }
+    throw new SandboxerError("deadline_exceeded", `boxd did not start in ${ref}`);
+  };
+
+  return {
+    manifest,
+    probe: () => probeDocker(api, boxdPath),
+
+    async create(spec, context) {
+      const { image } = spec;
+      if (image.kind !== "oci") throw new SandboxerError("unsupported", "docker takes oci images");
+      const bestEffort = notInForce(spec);
+      const ref = context.sandboxId;
+      const socketDir = socketDirOf(ref);
+      await mkdir(socketDir, { recursive: true, mode: 0o700 });
+      await chmod(socketDir, 0o700);
+      const description = describeContainer({ ...spec, image }, context, { boxdPath, socketDir });
+      const made = await api.call("POST", `/containers/create?name=${nameOf(ref)}`, description);
+      // Asked twice with the same id there is still one container, and it is this one.
+      if (made.status === 409) return attach(ref);
+      if (made.status === 404) throw missingImage(image.ref);
+      expectStatus(made, "creating a container", 201);
+      expectStatus(await api.call("POST", `/containers/${nameOf(ref)}/start`), "starting it", 204, 304);
+      return boxOf(ref, await waitForBoxd(ref), bestEffort);
+    },
+
+    attach,
+    list: ({ installationId }) => listContainers(api, installationId, hostId),
+
+    async destroy(ref) {
+      const answer = await api.call("DELETE", `/containers/${nameOf(ref)}?force=true&v=true`);
+      expectStatus(answer, "removing a container", 204, 404, 409);
+      for (const deadline = Date.now() + ENDS_WITHIN_MS; await exists(api, ref); await sleep(10)) {
+        if (Date.now() > deadline) throw new SandboxerError("extension_failed", `${ref} does not go away`);
+      }
+      await rm(socketDirOf(ref), { recursive: true, force: true });
+    },
+
+    async extend(ref, ttlMs) {
+      const connection = await connect(ref);
+      if (!connection) throw new SandboxerError("not_found", `no container for ${ref}`);
+      try {
+        await connection.call("extend", { ttlMs });
+      } finally {
+        connection.close();
+      }
+    },
+
+    metrics: metricsThrough(api),
+
+    async close() {},
+  };
+}
+
+const inspect = (api: DockerApi, ref: string) => api.call("GET", `/containers/${nameOf(ref)}/json`);
+
+async function exists(api: DockerApi, ref: string): Promise<boolean> {
+  return (await inspect(api, ref)).status !== 404;
+}
+
+async function isRunning(api: DockerApi, ref: string): Promise<boolean> {
+  const { status, body } = await inspect(api, ref);
+  return status === 200 && (body as { State?: { Running?: boolean } }).State?.Running === true;
+}
+
+/** Is it the container that is over, or only this connection to it? Docker may be a little late to know. */
+async function explainClose(api: DockerApi, ref: string): Promise<SandboxerError> {
+  for (const deadline = Date.now() + NOTICES_WITHIN_MS; Date.now() < deadline; await sleep(20)) {
+    if (await isRunning(api, ref).catch(() => true)) continue;
+    return new SandboxerError("sandbox_gone", `the sandbox ${ref} is over`);
+  }
+  return new SandboxerError("extension_failed", "the connection to the sandbox broke");
+}
+
+function missingImage(ref: string): SandboxerError {
+  return new SandboxerError("invalid_request", `docker has no image ${ref}`, {
+    hint: `Get it with \`docker pull ${ref}\`.`,
+  });
+}
+
+function socketFromEnvironment(): string {
+  const { DOCKER_HOST } = process.env;
+  return DOCKER_HOST?.startsWith("unix://") ? DOCKER_HOST.slice("unix://".length) : "/var/run/docker.sock";
+}

@@ -1,0 +1,1 @@
+export { createDockerExtension, type DockerOptions } from "./extension.ts";

@@ -1,0 +1,29 @@
+import type { ListedBox } from "@sandboxer/contract";
+import type { DockerApi } from "./api.ts";
+import { LABEL } from "./container.ts";
+import { expectStatus } from "./failure.ts";
+
+interface Listed {
+  readonly State: string;
+  readonly Labels: Readonly<Record<string, string>>;
+}
+
+/** Only what carries this installation's label is ours to know about. */
+export async function listContainers(
+  api: DockerApi,
+  installationId: string,
+  hostId: string,
+): Promise<ListedBox[]> {
+  const filters = JSON.stringify({ label: [`${LABEL.installation}=${installationId}`] });
+  const answer = await api.call("GET", `/containers/json?all=true&filters=${encodeURIComponent(filters)}`);
+  const containers = expectStatus(answer, "listing containers", 200).body as Listed[];
+  return containers
+    .filter(({ State }) => State === "running" || State === "created" || State === "paused")
+    .map(({ Labels }) => ({
+      ref: Labels[LABEL.sandbox] ?? "",
+      sandboxId: Labels[LABEL.sandbox] ?? "",
+      hostId,
+      installationId,
+      createdAtMs: Number(Labels[LABEL.createdAtMs]),
+    }));
+}

@@ -1,0 +1,20 @@
+import { CONTRACT_VERSION, type Manifest } from "@sandboxer/contract";
+
+export const manifest: Manifest = {
+  schema: 1,
+  contract: CONTRACT_VERSION,
+  id: "docker",
+  title: "a docker daemon, with boxd inside",
+  hosting: "self",
+  isolation: { class: "container", technology: "runc" },
+  images: ["oci"],
+  // No `pause`: a frozen container cannot end itself on time, and docker has no clock of its own.
+  facets: ["pty", "ports", "metrics"],
+  persistence: ["ephemeral"],
+  // Containers are started with `NetworkMode: none`, so there is nothing to leave by.
+  egress: "enforced",
+  credentials: "none",
+  regions: [],
+  limits: {},
+  price: { basis: "provisioned", microUsdPerHour: 0 },
+};

@@ -1,0 +1,25 @@
+import type { ListedBox } from "@sandboxer/contract";
+import type { Hold } from "./hold.ts";
+import { describeLacking } from "./limits.ts";
+
+/** A sandbox as hold knows it. */
+export interface HeldBox extends ListedBox {
+  readonly paused: boolean;
+  readonly bestEffort: readonly string[];
+}
+
+/** Every sandbox that hold has and somebody owns, or only the one with this id. */
+export async function heldBoxes(hold: Hold, hostId: string, id?: string): Promise<HeldBox[]> {
+  const { boxes } = await hold.call("list", { id });
+  const owned = (boxes as Record<string, unknown>[]).filter((box) => box.pooled !== true);
+  return owned.map((box) => ({
+    ref: String(box.id),
+    sandboxId: String(box.id),
+    hostId,
+    installationId: String(box.installation),
+    createdAtMs: Number(box.createdAtMs),
+    expiresAtMs: Number(box.expiresAtMs),
+    paused: box.paused === true,
+    bestEffort: describeLacking(box.notInForce),
+  }));
+}

@@ -1,0 +1,117 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { newSandboxId, SandboxerError } from "@sandboxer/contract";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { endProcessesOf } from "../../../../tests/capabilities/processes.ts";
+import { requires } from "../../../../tests/capabilities/requires.ts";
+import type { Connection } from "../_kit/boxd/index.ts";
+import { findBoxd } from "../_kit/boxd/path.ts";
+import { createHold, type Hold } from "./hold.ts";
+import { openImages } from "./image.ts";
+import { type CreateMembers, createPool, type Pool } from "./pool.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+const FILLED_WITHIN_MS = 10_000;
+
+describe("the pool", () => {
+  let dir: string;
+  let hold: Hold;
+  let pool: Pool;
+  const gone = async () => new SandboxerError("sandbox_gone", "gone");
+  const members = async (more: Partial<CreateMembers> = {}): Promise<CreateMembers> => {
+    const root = await openImages(join(dir, "images")).rootOf({ kind: "host" });
+    const whose = { id: newSandboxId(), installation: "ins", env: {}, labels: {}, ttlMs: 60_000 };
+    return { ...whose, root, hostname: "sandbox", limits: {}, ...more };
+  };
+  const held = async (): Promise<{ id: string; pooled?: boolean; labels: object }[]> =>
+    (await hold.call("list")).boxes as never;
+  const waitingOnes = async () => (await held()).filter((box) => box.pooled);
+  const untilReady = async (count: number): Promise<void> => {
+    const deadline = Date.now() + FILLED_WITHIN_MS;
+    while ((await waitingOnes()).length !== count && Date.now() < deadline) await sleep(10);
+    // The last one is listed a moment before it is ready.
+    await sleep(50);
+    expect(await waitingOnes()).toHaveLength(count);
+  };
+  const say = async (connection: Connection, script: string): Promise<string> => {
+    const stream = await connection.open("exec", { argv: ["sh", "-c", script], env: {}, stdin: false });
+    let text = "";
+    for (;;) {
+      const item = await stream.next();
+      if (item.type === "data") text += Buffer.from(item.data).toString();
+      if (item.type === "end") return text;
+    }
+  };
+
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), "sandboxer-pool-"));
+    hold = createHold(dir, findBoxd());
+    pool = createPool(hold, 2, gone);
+  });
+  afterEach(async () => {
+    await pool.close();
+    expect(await waitingOnes()).toEqual([]);
+    for (const { id } of await held()) await hold.call("destroy", { id, graceMs: 0 });
+    hold.close();
+    endProcessesOf(dir);
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  it("has nothing of a kind that was never asked for, then gives what it made, then makes more", async () => {
+    const wanted = await members({ env: { MINE: "yes" }, labels: { who: "me" } });
+    expect(await pool.claim(wanted)).toBeUndefined();
+    pool.replenishLater(wanted);
+    await untilReady(2);
+    const claimed = await pool.claim(wanted);
+    expect(claimed && (await say(claimed, "echo $MINE"))).toBe("yes\n");
+    expect((await held()).find((box) => box.id === wanted.id)?.labels).toEqual({ who: "me" });
+    pool.replenishLater(wanted);
+    await untilReady(2);
+  });
+
+  it("XS-9 gives two owners sandboxes that share nothing and hold nothing of an earlier run", async () => {
+    const [one, other] = [await members(), await members()];
+    pool.replenishLater(one);
+    await untilReady(2);
+    const [first, second] = [await pool.claim(one), await pool.claim(other)];
+    if (!first || !second) throw new Error("the pool was empty");
+    const look = "echo mark > /tmp/mark; echo mark > ~/mark; head -c 16 /dev/urandom | od -An -tx1";
+    const before = "ls -A /tmp ~; ls -d /proc/[0-9]*; head -c 16 /dev/urandom | od -An -tx1";
+    const drawn = await say(first, look);
+    const seen = await say(second, before);
+    expect(seen).not.toContain("mark");
+    expect(seen).not.toContain(drawn.trim());
+    const inode = "stat -Lc %i /proc/self/ns/user /proc/self/ns/net /proc/self/ns/pid";
+    const [its, others] = [await say(first, inode), await say(second, inode)];
+    for (const line of its.trim().split("\n")) expect(others).not.toContain(line);
+    expect(await pool.claim(await members())).toBeUndefined();
+  });
+
+  it("does not give one kind for another", async () => {
+    pool.replenishLater(await members());
+    await untilReady(2);
+    expect(await pool.claim(await members({ limits: { pids: 50 } }))).toBeUndefined();
+    expect(await pool.claim(await members({ installation: "another" }))).toBeUndefined();
+  });
+
+  it("falls back to nothing when what it made has ended, and leaves the id free", async () => {
+    const wanted = await members();
+    pool.replenishLater(wanted);
+    await untilReady(2);
+    for (const { id } of await waitingOnes()) await hold.call("destroy", { id, graceMs: 0 });
+    expect(await pool.claim(wanted)).toBeUndefined();
+    await expect(hold.create({ ...wanted }, gone)).resolves.toBeDefined();
+  });
+
+  it("never ends a sandbox that lives under the id that is asked for", async () => {
+    const wanted = await members();
+    const living = await hold.create({ ...wanted }, gone);
+    pool.replenishLater(wanted);
+    await untilReady(2);
+    expect(await pool.claim(wanted)).toBeUndefined();
+    expect(await say(living, "echo alive")).toBe("alive\n");
+  });
+});

@@ -1,0 +1,139 @@
+import { newSandboxId, type SandboxerError } from "@sandboxer/contract";
+import type { Connection } from "../_kit/boxd/index.ts";
+import type { Hold } from "./hold.ts";
+import type { Root } from "./root.ts";
+
+/** hold ends what nobody has claimed by then, also when this process is gone. */
+const UNCLAIMED_TTL_MS = 600_000;
+/** Making more waits until nobody has asked for this long: at once, it would take from who asks next. */
+const QUIET_MS = 40;
+/** Kinds of sandboxes kept at once; the one not asked for the longest gives way. */
+const MOST_SHAPES = 4;
+
+/** What hold is asked with. */
+export interface CreateMembers {
+  readonly id: string;
+  readonly installation: string;
+  readonly root: Root;
+  readonly hostname: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly ttlMs: number;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly limits: unknown;
+}
+
+interface Ready {
+  readonly connection: Connection;
+  /** The id by which hold knows it, now. */
+  name: string;
+}
+
+interface Shape {
+  readonly members: CreateMembers;
+  readonly ready: Ready[];
+}
+
+/** Sandboxes made ahead, of the kinds that were asked for before. Each is claimed once, by one owner. */
+export interface Pool {
+  /** One made ahead that is now what the members say; nothing where there is none, or it failed. */
+  claim(members: CreateMembers): Promise<Connection | undefined>;
+  /** Such a one was asked for, and may be again. */
+  replenishLater(members: CreateMembers): void;
+  close(): Promise<void>;
+}
+
+type ExplainClose = (id: string) => Promise<SandboxerError>;
+
+export function createPool(hold: Hold, size: number, explainClose: ExplainClose): Pool {
+  const shapes = new Map<string, Shape>();
+  let timer: NodeJS.Timeout | undefined;
+  let filling: Promise<void> | undefined;
+  let closed = false;
+
+  const destroy = async (id: string): Promise<void> => {
+    await hold.call("destroy", { id, graceMs: 0 });
+  };
+  const discard = async ({ connection, name }: Ready): Promise<void> => {
+    connection.close();
+    await destroy(name).catch(() => {});
+  };
+  const drop = async ({ ready }: Shape): Promise<void> => {
+    await Promise.all(ready.splice(0).map(discard));
+  };
+
+  const makeOne = async ({ members, ready }: Shape): Promise<void> => {
+    const id = newSandboxId();
+    const nobodys = { env: {}, labels: {}, ttlMs: UNCLAIMED_TTL_MS, pooled: true };
+    const one: Partial<Ready> & { name: string } = { name: id };
+    const connection = await hold.create({ ...members, ...nobodys, id }, () => explainClose(one.name));
+    const made: Ready = Object.assign(one, { connection });
+    if (closed) return discard(made);
+    ready.push(made);
+  };
+  const fill = async (): Promise<void> => {
+    for (const shape of shapes.values()) {
+      while (!closed && !timer && living(shape) < size) await makeOne(shape);
+    }
+  };
+  const schedule = (): void => {
+    clearTimeout(timer);
+    if (closed) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      // What cannot be made ahead is made when it is asked for, and that says why not.
+      filling = (filling ?? Promise.resolve()).then(fill).catch(() => {});
+    }, QUIET_MS).unref();
+  };
+
+  return {
+    async claim(members) {
+      const shape = shapes.get(keyOf(members));
+      let one = shape?.ready.shift();
+      while (one?.connection.isOver) one = shape?.ready.shift();
+      if (!one) return undefined;
+      const { id, ttlMs, labels, env } = members;
+      const [held, told] = await Promise.allSettled([
+        hold.call("claim", { pooled: one.name, id, ttlMs, labels }),
+        one.connection.call("claim", { id, env }),
+      ]);
+      if (held.status === "fulfilled") one.name = id;
+      if (held.status === "fulfilled" && told.status === "fulfilled") return one.connection;
+      await discard(one);
+      return undefined;
+    },
+
+    replenishLater(members) {
+      if (size === 0) return;
+      const key = keyOf(members);
+      const shape = shapes.get(key) ?? { members, ready: [] };
+      shapes.delete(key);
+      shapes.set(key, shape);
+      const [oldest] = shapes.keys();
+      if (shapes.size > MOST_SHAPES && oldest !== undefined) {
+        const old = shapes.get(oldest);
+        shapes.delete(oldest);
+        if (old) void drop(old);
+      }
+      schedule();
+    },
+
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      await filling;
+      await Promise.all([...shapes.values()].map(drop));
+    },
+  };
+}
+
+/** Forgets those that have ended by themselves. */
+function living({ ready }: Shape): number {
+  const over = ready.filter(({ connection }) => connection.isOver);
+  for (const one of over) ready.splice(ready.indexOf(one), 1);
+  return ready.length;
+}
+
+/** Everything but what a claim sets: two that differ in nothing else are the same before it. */
+function keyOf({ installation, root, hostname, limits }: CreateMembers): string {
+  return JSON.stringify([installation, root, hostname, limits]);
+}

@@ -1,0 +1,31 @@
+import {
+  type CreatedKey,
+  type CreateKeyBody,
+  createdKeySchema,
+  type Key,
+  keyListSchema,
+  revokedKeysSchema,
+} from "@sandboxer/contract";
+import type { Once, Transport } from "./transport.ts";
+
+export interface Keys {
+  /** Never wider than the client's own key. The answer is the only time the key itself is shown. */
+  create(body?: CreateKeyBody, once?: Once): Promise<CreatedKey>;
+  /** The client's own key and everything derived from it. */
+  list(): Promise<readonly Key[]>;
+  /** Ends the key and everything derived from it; answers the ids of what it ended. */
+  revoke(keyId: string): Promise<readonly string[]>;
+}
+
+export function openKeys(transport: Transport): Keys {
+  return {
+    create: (body = {}, once) => transport.ask(createdKeySchema, "POST", "/v1/keys", { json: body, once }),
+    async list() {
+      return (await transport.ask(keyListSchema, "GET", "/v1/keys")).keys;
+    },
+    async revoke(keyId) {
+      const path = `/v1/keys/${encodeURIComponent(keyId)}`;
+      return (await transport.ask(revokedKeysSchema, "DELETE", path)).revoked;
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { type PublishedProfile, profileListSchema, publishedProfileSchema } from "@sandboxer/contract";
+import type { Once, Transport } from "./transport.ts";
+
+export interface Profiles {
+  /** Built-in ones, and what the org published. */
+  list(): Promise<readonly PublishedProfile[]>;
+  /** As in `python` for the newest, or `python@2`. */
+  get(ref: string): Promise<PublishedProfile>;
+  /** The next version of its name; it never changes afterwards. */
+  publish(profile: object, once?: Once): Promise<PublishedProfile>;
+  deprecate(ref: string): Promise<PublishedProfile>;
+}
+
+export function openProfiles(transport: Transport): Profiles {
+  const at = (ref: string) => `/v1/profiles/${encodeURIComponent(ref)}`;
+  return {
+    async list() {
+      return (await transport.ask(profileListSchema, "GET", "/v1/profiles")).profiles;
+    },
+    get: (ref) => transport.ask(publishedProfileSchema, "GET", at(ref)),
+    publish: (profile, once) =>
+      transport.ask(publishedProfileSchema, "POST", "/v1/profiles", { json: profile, once }),
+    deprecate: (ref) => transport.ask(publishedProfileSchema, "POST", `${at(ref)}/deprecate`, {}),
+  };
+}

@@ -1,0 +1,56 @@
+// Plain JavaScript, for any Node: `npm install` runs it before Node 24 may be on the path.
+import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const dist = join(root, "apps/cli/dist");
+const gate = join(dist, "inputs.json");
+/** A gateway that was started from an earlier bundle may still load a part of it. */
+const KEPT_MS = 7 * 24 * 3_600_000;
+
+const rolldown = await import("rolldown").catch(() => undefined);
+// Without it everything works from the sources, only not as quickly.
+if (rolldown) await bundle(rolldown.build);
+
+/** @param {typeof import("rolldown").build} build */
+async function bundle(build) {
+  // Shut while files change: without it the command line starts from the sources.
+  rmSync(gate, { force: true });
+  /** @type {Set<string>} */
+  const sources = new Set(["node_modules/.package-lock.json"]);
+  const { output } = await build({
+    input: join(root, "apps/cli/src/main.ts"),
+    platform: "node",
+    logLevel: "warn",
+    plugins: [
+      {
+        name: "sources",
+        transform(code, id) {
+          const path = relative(root, id);
+          if (!id.startsWith(root) || path.split(sep).includes("node_modules")) return undefined;
+          sources.add(path);
+          // A module goes on finding what lies beside its source.
+          const itself = `new URL(${JSON.stringify(relative(dist, id))}, import.meta.url).href`;
+          return { code: code.replaceAll("import.meta.url", itself) };
+        },
+      },
+    ],
+    output: { dir: dist, format: "esm" },
+  });
+  removeOld(new Set(output.map(({ fileName }) => fileName)));
+  const inputs = [...sources].map((path) => {
+    const { size, mtimeMs } = statSync(join(root, path));
+    return [path, size, mtimeMs];
+  });
+  writeFileSync(`${gate}.new`, JSON.stringify(inputs));
+  renameSync(`${gate}.new`, gate);
+}
+
+/** @param {Set<string>} current */
+function removeOld(current) {
+  for (const name of readdirSync(dist)) {
+    const file = join(dist, name);
+    if (!current.has(name) && Date.now() - statSync(file).mtimeMs > KEPT_MS) rmSync(file);
+  }
+}

@@ -1,0 +1,98 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { newRowId, newSandboxId } from "@sandboxer/contract";
+import { createDockerExtension } from "@sandboxer/extensions/docker";
+import { openGateway } from "@sandboxer/gateway";
+import { createClient } from "@sandboxer/sdk";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { PLAIN_SPEC } from "../conformance/direct.ts";
+import { importTestImage, TEST_IMAGE } from "../conformance/docker-image.ts";
+
+const { describe, given } = await requires("docker", "boxd");
+const image = { kind: "oci", ref: TEST_IMAGE } as const;
+const context = { installationId: newRowId("ins"), orgId: newRowId("org") };
+
+describe("the docker extension", () => {
+  let dir: string;
+  const run = promisify(execFile);
+  const docker = async (...argv: string[]) =>
+    (await run(given.docker.cli, ["--host", given.docker.host, ...argv])).stdout.trim();
+  const extension = () =>
+    createDockerExtension({ dir, socketPath: given.docker.host.replace("unix://", "") });
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), "sandboxer-docker-"));
+    await importTestImage(given.docker);
+  });
+  afterAll(() => rm(dir, { recursive: true, force: true }));
+
+  it("comes back to its sandboxes after a restart of the gateway", async () => {
+    process.env.DOCKER_HOST = given.docker.host;
+    const home = join(dir, "home");
+    const open = () => openGateway({ home, listen: { host: "127.0.0.1", port: 0 }, log: () => {} });
+    const first = await open();
+    const before = createClient({ url: first.url ?? "", apiKey: first.apiKey });
+    const { id } = await before.sandboxes.create({ image, ttlMs: 60_000 });
+    await first.close();
+
+    const second = await open();
+    try {
+      const sandbox = await createClient({ url: second.url ?? "", apiKey: second.apiKey }).sandboxes.get(id);
+      const { stdout } = await sandbox.run(["echo", "still here"]);
+      expect(Buffer.from(stdout).toString()).toBe("still here\n");
+      await sandbox.destroy();
+      expect(await docker("ps", "--all", "--quiet", "--filter", `name=${id}`)).toBe("");
+    } finally {
+      await second.close();
+    }
+  });
+
+  it("lists and removes its own containers, never another's", async () => {
+    const foreign = await docker("create", "--label", "dev.sandboxer.installation=other", TEST_IMAGE, "true");
+    const sandboxId = newSandboxId();
+    await extension().create({ ...PLAIN_SPEC, image }, { ...context, sandboxId });
+    expect((await extension().list(context)).map((one) => one.sandboxId)).toEqual([sandboxId]);
+    await extension().destroy(sandboxId, context);
+    expect(await extension().list(context)).toEqual([]);
+    expect(await docker("ps", "--all", "--quiet", "--no-trunc"), "control").toContain(foreign);
+    await docker("rm", foreign);
+  });
+
+  it("hardens what it starts", async () => {
+    const sandboxId = newSandboxId();
+    await extension().create({ ...PLAIN_SPEC, image }, { ...context, sandboxId });
+    const [found] = JSON.parse(await docker("inspect", `sandboxer-${sandboxId}`));
+    expect(found.HostConfig).toMatchObject({
+      NetworkMode: "none",
+      Privileged: false,
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      AutoRemove: true,
+      PidMode: "",
+    });
+    expect(found.HostConfig.Binds).toHaveLength(2);
+    await extension().destroy(sandboxId, context);
+  });
+
+  it("says how to get an image that is not there", async () => {
+    const spec = { ...PLAIN_SPEC, image: { kind: "oci", ref: "no/such:image" } } as const;
+    const attempt = extension().create(spec, { ...context, sandboxId: newSandboxId() });
+    await expect(attempt).rejects.toMatchObject({
+      code: "invalid_request",
+      hint: expect.stringContaining("docker pull"),
+    });
+  });
+
+  it("is unavailable, with a fix, where no daemon answers", async () => {
+    const nowhere = createDockerExtension({ dir, socketPath: join(dir, "nobody.sock") });
+    expect(await nowhere.probe()).toMatchObject({
+      status: "unavailable",
+      fix: expect.stringContaining("docker"),
+    });
+    await expect(nowhere.list(context)).rejects.toMatchObject({ code: "extension_unavailable" });
+  });
+});

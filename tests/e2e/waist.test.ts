@@ -1,0 +1,149 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Gateway, openGateway, silent } from "@sandboxer/gateway";
+import { type Client, createClient, type Sandbox } from "@sandboxer/sdk";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { cliOf } from "./cli-process.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+vi.setConfig({ testTimeout: 60_000 });
+
+/** The waist as its users meet it: by command line and by SDK, on the real engine, with a price. */
+describe("the waist, from outside", () => {
+  let home: string;
+  let gateway: Gateway;
+  let client: Client;
+  let cli: (...args: string[]) => Promise<{ code: number | null; stdout: string; stderr: string }>;
+  const clientOf = (apiKey: string) => createClient({ url: gateway.url ?? "", apiKey });
+
+  beforeAll(async () => {
+    vi.stubEnv("SANDBOXER_PRICE_LOCAL_MICRO_USD_PER_HOUR", "3600000");
+    home = await mkdtemp(join(tmpdir(), "sandboxer-waist-"));
+    gateway = await openGateway({ home, listen: { host: "127.0.0.1", port: 0 }, log: silent });
+    client = clientOf(gateway.apiKey);
+    const { run } = cliOf(home);
+    cli = (...args) => run(args);
+  });
+  afterAll(async () => {
+    for await (const sandbox of client.sandboxes.all({ states: ["running"] })) await sandbox.destroy();
+    await gateway.close();
+    vi.unstubAllEnvs();
+    await rm(home, { recursive: true, force: true });
+  });
+
+  it("derives a key, holds it to its limits and ends it with what it runs", async () => {
+    const made = await cli(
+      "keys",
+      "create",
+      "--name",
+      "agent",
+      "--role",
+      "operator",
+      "--max-ttl",
+      "30m",
+      "--json",
+    );
+    const { apiKey, key } = JSON.parse(made.stdout);
+    const agent = clientOf(apiKey);
+    const sandbox = await agent.sandboxes.create();
+    expect(sandbox.info.spec.ttlMs, "a default is cut to fit").toBe(30 * 60_000);
+    await expect(agent.sandboxes.create({ ttlMs: 3_600_000 })).rejects.toMatchObject({
+      code: "policy_denied",
+    });
+    await expect(agent.keys.create()).rejects.toMatchObject({ code: "policy_denied" });
+    expect((await cli("keys", "ls")).stdout).toContain("agent");
+    expect(await agent.whoami()).toMatchObject({ keyId: key.id });
+
+    const process = await sandbox.exec({ argv: ["sleep", "60"] });
+    const cut = expect(process.events[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: "unauthenticated",
+    });
+    const owner = await client.sandboxes.get(sandbox.id);
+    expect(await sleeping(owner), "it runs").toBe(true);
+    const revoked = await cli("keys", "revoke", key.id);
+    expect(revoked).toMatchObject({ code: 0, stdout: `${key.id}\n` });
+    await cut;
+    await expect(agent.sandboxes.get(sandbox.id)).rejects.toMatchObject({ code: "unauthenticated" });
+    await expect.poll(() => sleeping(owner)).toBe(false);
+    await owner.destroy();
+  });
+
+  it("answers a repeated create once, over HTTP and by command line", async () => {
+    const once = { idempotencyKey: "order-1" };
+    const made = await Promise.all([1, 2, 3, 4].map(() => client.sandboxes.create({ name: "once" }, once)));
+    expect(new Set(made.map(({ id }) => id)).size).toBe(1);
+    await expect(client.sandboxes.create({}, once)).rejects.toMatchObject({ code: "idempotency_mismatch" });
+    const [one, two] = [
+      await cli("create", "--idempotency-key", "k"),
+      await cli("create", "--idempotency-key", "k"),
+    ];
+    expect(one.stdout).toBe(two.stdout);
+    for (const id of ["once", one.stdout.trim()]) await (await client.sandboxes.get(id)).destroy();
+  });
+
+  it("publishes a profile from YAML, creates by it, verifies it, and gives a receipt", async () => {
+    const file = join(home, "tool.yaml");
+    await writeFile(
+      file,
+      'schema: 1\nname: tool\nextends: base\nenv: { TOOL: "7" }\nttlMs: 60000\nmaximumTtlMs: 120000\n',
+    );
+    expect(await cli("profiles", "publish", file)).toMatchObject({ code: 0, stdout: "tool@1\n" });
+    expect((await cli("profiles", "ls")).stdout).toContain("python@1");
+    expect((await cli("profiles", "show", "tool")).stdout).toContain("TOOL");
+    expect(await cli("profiles", "verify", "tool")).toMatchObject({ code: 0 });
+    expect(JSON.parse((await cli("profiles", "schema")).stdout)).toMatchObject({ type: "object" });
+    await writeFile(file, "schema: 1\nname: tool\ngpu: 1\n");
+    expect((await cli("profiles", "publish", file)).stderr).toContain("reserved");
+    expect((await cli("create", "--profile", "tool", "--ttl", "1h")).stderr).toContain(
+      "wider than the profile",
+    );
+
+    const id = (await cli("create", "--profile", "tool")).stdout.trim();
+    const sandbox = await client.sandboxes.get(id);
+    expect(new TextDecoder().decode((await sandbox.run(["sh", "-c", "echo $TOOL"])).stdout)).toBe("7\n");
+    expect((await cli("extend", id, "90s")).stdout).toContain("ends in");
+    await sandbox.destroy();
+    const receipt = await cli("receipt", id);
+    expect(receipt.stdout).toMatch(/tool@1.*\n.*local on .*\n.*prefer-self-hosted: local/);
+    expect((await cli("profiles", "deprecate", "tool@1")).code).toBe(0);
+    expect((await cli("create", "--profile", "tool")).code).toBe(66);
+  });
+
+  it("keeps to a budget, explains routes, and can be audited", async () => {
+    const { spentMicroUsd } = await client.budget.get();
+    await client.budget.set(spentMicroUsd + 70_000);
+    const first = await client.sandboxes.create({ ttlMs: 60_000 });
+    await expect(client.sandboxes.create({ ttlMs: 60_000 })).rejects.toMatchObject({
+      code: "budget_exceeded",
+    });
+    expect((await cli("create")).code).toBe(77);
+    expect((await cli("budget")).stdout).toContain("held");
+    await first.destroy();
+    expect((await cli("budget", "set", "none")).stdout).toContain("no limit");
+
+    expect((await cli("route", "explain")).stdout).toContain("local");
+    const dear = await cli("route", "explain", "--max-price", "1.00", "--extensions", "local");
+    expect(dear).toMatchObject({ code: 69, stdout: expect.stringContaining("costs 3600000") });
+
+    const audit = await cli("audit", "verify");
+    expect(audit).toMatchObject({ code: 0, stdout: expect.stringContaining("unbroken") });
+    expect((await cli("events", "--json")).stdout).toContain("profile.published");
+    const seen: string[] = [];
+    for await (const { type } of client.events.follow({ after: 0 })) if (seen.push(type) === 5) break;
+    expect(seen).toHaveLength(5);
+    const copy = join(home, "copy.db");
+    expect((await cli("backup", copy)).code).toBe(0);
+    expect((await cli("backup", copy)).code).toBe(73);
+    expect((await cli("restore", copy)).stderr).toContain("already runs");
+    expect((await cli("webhooks", "create", "https://127.0.0.1/")).stderr).toContain("inside a network");
+  });
+});
+
+async function sleeping(sandbox: Sandbox): Promise<boolean> {
+  const look = "for comm in /proc/[0-9]*/comm; do read name < $comm && echo $name; done; true";
+  const { stdout } = await sandbox.run(["sh", "-c", look]);
+  return new TextDecoder().decode(stdout).split("\n").includes("sleep");
+}

@@ -1,0 +1,77 @@
+import { CASES } from "@sandboxer/contract/conformance/cases";
+import { beforeAll, expect, it, describe as vitestDescribe } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { conformanceFiles } from "./checkout.ts";
+import { inGuest } from "./in-guest.ts";
+import { AS, type Posture, readSuites, type SuiteReport, suitesScript } from "./suites.ts";
+
+const PROGRAM = "node tests/conformance/as-ordinary-user.ts";
+/** Emulated, on two idle cores, it takes about a minute; on a busy machine several. */
+const ENDS_WITHIN_MS = 400_000;
+
+/** A line of the program: the outcome of a case, or in the end what is not in force. */
+interface Said {
+  readonly name?: string;
+  readonly failure?: string;
+  readonly code?: string;
+  readonly bestEffort?: readonly string[];
+  readonly refusal?: { readonly code?: string; readonly message?: string };
+}
+
+/** What is not in force where there is version 2 of control groups alone, by who asks. */
+const NOT_IN_FORCE: Readonly<Record<Posture, readonly string[]>> = {
+  root: [],
+  user: ["cpus", "disk", "memory", "pids"],
+  delegated: ["disk"],
+};
+const POSTURES = Object.keys(NOT_IN_FORCE) as Posture[];
+
+const { describe, given } = await requires("qemu", "boxd");
+
+describe("conformance: local, on a Debian kernel with cgroup v2", () => {
+  let reports: ReadonlyMap<string, SuiteReport> = new Map();
+  let screen = "";
+
+  beforeAll(async () => {
+    const suites = POSTURES.map((name) => ({ name, command: AS[name](PROGRAM) }));
+    const result = await inGuest(given.qemu, {
+      files: conformanceFiles(given.boxd.path),
+      script: suitesScript(suites),
+      memoryMiB: 768,
+      endsWithinMs: ENDS_WITHIN_MS,
+    });
+    reports = readSuites(result.report);
+    screen = result.console;
+  }, ENDS_WITHIN_MS + 60_000);
+
+  vitestDescribe.for(POSTURES)("as %s", (posture) => {
+    const said = (): Said[] => {
+      const lines = reports.get(posture)?.lines ?? [];
+      return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+    };
+    const cannotPause = NOT_IN_FORCE[posture].includes("memory");
+    const pauses = new Set(CASES.pause?.map(({ name }) => name));
+
+    for (const { name } of Object.values(CASES).flat()) {
+      const refused = cannotPause && pauses.has(name);
+      it(refused ? `refuses: ${name}` : name, () => {
+        const outcome = said().find((one) => one.name === name);
+        expect(outcome, `it did not run; the console says:\n${screen}`).toBeDefined();
+        if (refused) expect(outcome?.code).toBe("extension_unavailable");
+        else expect(outcome?.failure).toBeUndefined();
+      });
+    }
+
+    it("says what is not in force, exactly, and refuses where all of it is required", () => {
+      const { bestEffort = [], refusal } = said().find((one) => one.bestEffort) ?? {};
+      expect(bestEffort.map((sentence) => sentence.split(":")[0]).sort()).toEqual(NOT_IN_FORCE[posture]);
+      if (bestEffort.length === 0) expect(refusal).toBeUndefined();
+      else expect(refusal?.message).toContain(`${NOT_IN_FORCE[posture][0]} cannot be limited`);
+    });
+
+    it("ends in order", () => {
+      const { status, lines } = reports.get(posture) ?? { lines: [] };
+      expect(status, `${lines.filter((line) => !line.startsWith("{")).join("\n")}\n${screen}`).toBe(0);
+    });
+  });
+});

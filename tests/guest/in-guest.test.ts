@@ -1,0 +1,47 @@
+import { readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { expect, it } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { inGuest } from "./in-guest.ts";
+
+const BOOTS_WITHIN_MS = 150_000;
+
+const { describe, given } = await requires("qemu");
+
+describe(
+  "a guest",
+  () => {
+    it("is a Debian of its own with cgroup v2 alone and no network, and says how its script ended", async () => {
+      const script = `
+      uname -rv; id -u; ls /sys/class/net; cat /work/given
+      grep -c '^cgroup ' /proc/mounts; cat /sys/fs/cgroup/cgroup.controllers
+      echo complaint >&2; exit 3`;
+      const result = await inGuest(given.qemu, { script, files: { given: "/etc/debian_version" } });
+      const [kernel, uid, interfaces, , version1, controllers] = result.report.split("\n");
+      expect(kernel).toMatch(new RegExp(`^${given.qemu.kernel.release} .* Debian `));
+      expect([uid, interfaces, version1]).toEqual(["0", "lo", "0"]);
+      for (const needed of ["cpu", "memory", "pids"]) expect(controllers?.split(" ")).toContain(needed);
+      expect(result.console).toContain("complaint");
+      expect(result.status).toBe(3);
+    });
+
+    it("may break its kernel, which is seen here and does nothing here", async () => {
+      const result = await inGuest(given.qemu, {
+        script: "echo before; echo c > /proc/sysrq-trigger; echo after",
+      });
+      expect(result.report).toBe("before\n");
+      expect(result.status).toBeUndefined();
+      expect(result.console).toContain("Kernel panic");
+    });
+
+    it("is ended when it takes too long, and leaves nothing", async () => {
+      const before = readdirSync(process.env.SANDBOXER_RUN_DIRECTORY || tmpdir());
+      const result = await inGuest(given.qemu, { script: "sleep 600", endsWithinMs: 500 });
+      expect(result.status).toBeUndefined();
+      expect(result.console).toContain("ended by force");
+      const after = readdirSync(process.env.SANDBOXER_RUN_DIRECTORY || tmpdir());
+      expect(after.filter((name) => name.startsWith("guest-") && !before.includes(name))).toEqual([]);
+    });
+  },
+  BOOTS_WITHIN_MS,
+);

@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, expect, it } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { bringProbe, type Engine, openEngine, run, shell, start, withFolder } from "./engine.ts";
+import { hostPidOf, initPidOf } from "./host-view.ts";
+
+const { describe, given } = await requires("linux-userns", "boxd", "probe", "root");
+
+const openIn = (pid: number): string[] =>
+  readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
+
+const holdPidOf = (engine: Engine, ref: string): number =>
+  Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${initPidOf(engine.dir, ref)}/status`, "utf8"))?.[1]);
+
+describe("descriptors and the runtime's own binary", () => {
+  let engine: Engine;
+  const boxdPath = given.boxd?.path ?? "";
+  afterEach(() => engine.close());
+
+  it("FD-2 enters no folder by a descriptor", async () => {
+    engine = await openEngine({ boxdPath });
+    const box = await engine.create();
+    for (let fd = 3; fd <= 64; fd++) {
+      for (const cwd of [
+        `/proc/self/fd/${fd}`,
+        `/proc/self/fd/${fd}/../..`,
+        `/proc/1/fd/${fd}`,
+        `/dev/fd/${fd}`,
+      ]) {
+        await expect(start(box, { argv: ["pwd"], cwd }), cwd).rejects.toMatchObject({
+          code: expect.stringMatching(/path_not_found|permission_denied|not_a_directory|invalid_request/),
+        });
+      }
+    }
+    for (const cwd of ["/proc/self/root", "/proc/1/root", "/proc/self/cwd", "/proc/1/cwd"]) {
+      await expect(start(box, { argv: ["pwd"], cwd }), cwd).rejects.toThrow();
+    }
+    expect((await run(box, ["pwd"], { cwd: "/tmp/../usr" })).text, "control").toBe("/usr\n");
+  });
+
+  it("FD-3 hands on nothing of what the engine was started with", async () => {
+    await withFolder(async (folder) => {
+      await mkdir(join(folder, "directory"));
+      await writeFile(join(folder, "secret"), "secret");
+      const before = Array.from(
+        { length: 20 },
+        (_, index) => `exec ${20 + index}<${folder}/${index % 2 ? "directory" : "secret"}`,
+      );
+      engine = await openEngine({ boxdPath, before });
+      const box = await engine.create();
+      const program = await start(box, { argv: ["sleep", "60"] });
+      const first = initPidOf(engine.dir, box.ref);
+      expect(openIn(first).filter((target) => target.includes(folder))).toEqual([]);
+      expect(openIn(hostPidOf(first, program.pid ?? 0))).toHaveLength(3);
+      const found = await shell(box, "cat /proc/*/fd/[2-9]* 2>/dev/null; ls -l /proc/*/fd");
+      expect(found.text).not.toContain(folder);
+      await program.signal("KILL");
+    });
+  });
+
+  it("FD-4 cannot write the runtime's binary", async () => {
+    engine = await openEngine({ boxdPath });
+    const box = await engine.create();
+    const probe = await bringProbe(box, given.probe.path);
+    const binary = readlinkSync(`/proc/${initPidOf(engine.dir, box.ref)}/exe`);
+    const hash = (): string => createHash("sha256").update(readFileSync(binary)).digest("hex");
+    const before = hash();
+    for (const user of ["user", "root"]) {
+      const script = "for i in 1 2 3 4 5 6 7 8 9; do for p in /proc/*/exe; do echo x >> $p; done; done; true";
+      await Promise.all([shell(box, script, { user }), run(box, ["true"]), run(box, ["true"])]);
+      expect((await run(box, [probe, "call", "2", "@/proc/1/exe", "0"], { user })).text, user).toBe("13\n");
+    }
+    expect(hash()).toBe(before);
+  });
+
+  it("FD-5 grows by nothing over two hundred sandboxes", async () => {
+    engine = await openEngine({ boxdPath });
+    const kept = await engine.create();
+    const [hold, first] = [holdPidOf(engine, kept.ref), initPidOf(engine.dir, kept.ref)];
+    const cycle = async (): Promise<void> => {
+      const box = await engine.create();
+      await run(box, ["true"]);
+      await run(kept, ["true"]);
+      await engine.destroy(box);
+    };
+    const count = (): number[] =>
+      [hold, first, process.pid].map((pid) => readdirSync(`/proc/${pid}/fd`).length);
+    for (let index = 0; index < 10; index++) await cycle();
+    const before = count();
+    for (let index = 0; index < 200; index++) await cycle();
+    for (const [index, after] of count().entries()) {
+      expect(after, ["hold", "serve", "client"][index]).toBeLessThanOrEqual((before[index] ?? 0) + 2);
+    }
+  }, 120_000);
+});

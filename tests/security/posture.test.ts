@@ -1,0 +1,82 @@
+import type { Box, ExecInput } from "@sandboxer/contract";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { bringProbe, type Engine, openEngine, start } from "./engine.ts";
+import { hostPidOf, idMapOf, initPidOf } from "./host-view.ts";
+import { findings } from "./posture/check.ts";
+import { expectation, type Ids, type Role } from "./posture/expected.ts";
+import { factsOf } from "./posture/facts.ts";
+
+const { describe, given } = await requires("linux-userns", "boxd", "probe", "root", "ordinary-user");
+
+const THREADS = 3;
+
+for (const mode of ["root", "ordinary"] as const) {
+  describe(`PO-1 the exact posture of every thread, engine run by ${mode}`, () => {
+    let engine: Engine;
+    let box: Box;
+    let probe: string;
+    let first: number;
+    let ids: Ids;
+
+    beforeAll(async () => {
+      const owner = mode === "ordinary" ? given["ordinary-user"] : undefined;
+      engine = await openEngine({ boxdPath: given.boxd.path, ...(owner && { owner }) });
+      box = await engine.create();
+      probe = await bringProbe(box, given.probe.path);
+      first = initPidOf(engine.dir, box.ref);
+      ids = owner ?? { base: idMapOf(first)[0]?.[1] ?? 0 };
+    });
+    afterAll(() => engine.close());
+
+    /** A program with more than one thread, looked at while it waits. */
+    const findingsOf = async (role: Role, request: Partial<ExecInput>) => {
+      const program = await start(box, {
+        argv: [probe, "threads", String(THREADS)],
+        stdin: true,
+        ...request,
+      });
+      for await (const event of program.events) if (event.type === "stdout") break;
+      const facts = factsOf(hostPidOf(first, program.pid ?? 0));
+      await program.signal("KILL");
+      expect(facts.threads).toHaveLength(THREADS + 1);
+      return findings(facts, expectation(role, ids, factsOf(first)));
+    };
+
+    it("of the first process", () => {
+      const facts = factsOf(first);
+      expect(facts.threads).toHaveLength(1);
+      expect(findings(facts, expectation("first", ids, facts))).toEqual([]);
+    });
+
+    it("of a program", async () => {
+      expect(await findingsOf("user", {})).toEqual([]);
+    });
+
+    it("of a program on a terminal", async () => {
+      expect(await findingsOf("terminal", { pty: { cols: 80, rows: 24 } })).toEqual([]);
+    });
+
+    it("of a program after a hundred others", async () => {
+      for (let count = 0; count < 100; count++) {
+        const { events } = await start(box, { argv: ["true"] });
+        for await (const _ of events);
+      }
+      expect(await findingsOf("user", {})).toEqual([]);
+      const facts = factsOf(first);
+      expect(findings(facts, expectation("first", ids, facts))).toEqual([]);
+    });
+
+    if (mode === "root") {
+      it("of a program of the sandbox's root", async () => {
+        expect(await findingsOf("root", { user: "root" })).toEqual([]);
+      });
+    } else {
+      it("gives no rights of another user where there is one id", async () => {
+        await expect(start(box, { argv: ["true"], user: "root" })).rejects.toMatchObject({
+          code: "no_such_user",
+        });
+      });
+    }
+  });
+}
