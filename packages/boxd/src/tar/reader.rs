@@ -72,7 +72,7 @@ impl Reader {
     fn step<'a, S: Sink>(&mut self, bytes: &'a [u8], sink: &mut S) -> Result<&'a [u8], S::Error> {
         match &mut self.state {
             // Whatever follows the end is not part of it.
-            State::Over => return Ok(&[]),
+            State::Over => Ok(&[]),
             State::Header { filled } => {
                 let count = bytes.len().min(BLOCK - *filled);
                 self.block[*filled..*filled + count].copy_from_slice(&bytes[..count]);
@@ -80,7 +80,7 @@ impl Reader {
                 if *filled == BLOCK {
                     self.begin(sink)?;
                 }
-                return Ok(&bytes[count..]);
+                Ok(&bytes[count..])
             }
             State::Record { kind, left, pad, bytes: record } => {
                 let count = (bytes.len() as u64).min(*left) as usize;
@@ -91,7 +91,7 @@ impl Reader {
                     self.state = after(pad);
                     self.take_record(kind, record).map_err(S::refuse)?;
                 }
-                return Ok(&bytes[count..]);
+                Ok(&bytes[count..])
             }
             State::Content { left, pad, is_wanted } => {
                 let count = (bytes.len() as u64).min(*left) as usize;
@@ -106,7 +106,7 @@ impl Reader {
                         sink.entry_end()?;
                     }
                 }
-                return Ok(&bytes[count..]);
+                Ok(&bytes[count..])
             }
             State::Padding { left } => {
                 let count = bytes.len().min(*left);
@@ -114,7 +114,7 @@ impl Reader {
                 if *left == 0 {
                     self.state = State::Header { filled: 0 };
                 }
-                return Ok(&bytes[count..]);
+                Ok(&bytes[count..])
             }
         }
     }

@@ -84,7 +84,10 @@ mod tests {
         }
     }
 
-    fn sample() -> (Vec<u8>, Vec<(Entry, Vec<u8>, bool)>) {
+    /// An entry, its content, and whether its end was seen.
+    type Packed = (Entry, Vec<u8>, bool);
+
+    fn sample() -> (Vec<u8>, Vec<Packed>) {
         let entry = |path: &[u8], kind, size: usize| Entry {
             path: path.to_vec(),
             target: Vec::new(),
