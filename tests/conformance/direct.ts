@@ -28,6 +28,8 @@ export const PLAIN_SPEC: SandboxSpec = {
   ttlMs: 120_000,
 };
 
+const unsupported = () => Promise.reject(new SandboxerError("unsupported", "not in this extension"));
+
 /** Ring one: the extension itself, nothing in between. */
 export function directSubject(extension: Extension, image: Image = { kind: "host" }): Subject {
   const installationId = newRowId("ins");
@@ -45,6 +47,9 @@ export function directSubject(extension: Extension, image: Image = { kind: "host
         files: box.files,
         exec: (request) => box.exec(execRequestSchema.parse(request), attachmentId),
         attachProcess: (id, from) => box.attachProcess(id, from),
+        processes: () => box.processes(),
+        pty: box.pty ?? { resize: unsupported },
+        ports: box.ports ?? { dial: unsupported },
         pause: async () => facet(extension.pause).pause(box.ref, { installationId }),
         resume: async () => facet(extension.pause).resume(box.ref, { installationId }),
         metrics: async () => facet(extension.metrics).read(box.ref, { installationId }),

@@ -25,6 +25,9 @@ async function openThroughCore(): Promise<Subject> {
         id,
         exec: (request) => core.exec(principal, id, request),
         attachProcess: (process, from) => core.attachProcess(principal, id, process, from),
+        processes: () => core.ps(principal, id),
+        pty: { resize: (process, size) => core.resize(principal, id, process, size) },
+        ports: { dial: (port) => core.dial(principal, id, port) },
         pause: () => core.pause(principal, id),
         resume: () => core.resume(principal, id),
         metrics: () => core.metrics(principal, id),
@@ -49,8 +52,10 @@ async function openThroughCore(): Promise<Subject> {
 /** Files whose way in is asked for at each use, as a front would. */
 function lazily(open: () => Promise<Files>): Files {
   return new Proxy({} as Files, {
-    get: (_, name: keyof Files) => async (path: string, second: never, third: never) =>
-      (await open())[name](path, second, third),
+    get:
+      (_, name: keyof Files) =>
+      async (...given: unknown[]) =>
+        ((await open())[name] as (...given: unknown[]) => unknown)(...given),
   });
 }
 

@@ -34,7 +34,11 @@ export function cliOf(home: string) {
     return { code, ...output };
   }
 
-  return { start, run };
+  /** For a shell to run. */
+  const commandLine = (args: readonly string[]): string =>
+    [process.execPath, BIN, ...args].map((part) => `'${part.replaceAll("'", "'\\''")}'`).join(" ");
+
+  return { start, run, commandLine, environment };
 }
 
 /** The first line a program prints, or an error when it ends or takes too long. */

@@ -16,10 +16,15 @@ export function hasInput(): boolean {
 }
 
 /** Passes bytes both ways until the process ends. Adds nothing of its own. */
-export async function relay(remote: Process, withInput: boolean): Promise<Exit> {
+export async function relay(
+  remote: Process,
+  withInput: boolean,
+  beforeLeaving: () => void = () => {},
+): Promise<Exit> {
   if (withInput) void passInput(remote);
   for await (const event of remote.events) {
     if (event.type === "exit") {
+      beforeLeaving();
       if (withInput) process.stdin.destroy();
       return event.exit;
     }

@@ -19,6 +19,11 @@ async function answer(request: Request): Promise<Response> {
           cancel: () => cancelled.resolve(),
         }),
       );
+    case "/refuse": {
+      // Looks at some of the body, or at nothing of it.
+      if (request.headers.has("x-look")) for await (const _ of request.body ?? []) break;
+      return new Response("no", { status: 403 });
+    }
     case "/broken":
       return new Response(
         new ReadableStream({
@@ -48,6 +53,17 @@ describe("the server", () => {
     await writer.close();
     expect((await reader?.read())?.done).toBe(true);
   });
+
+  it.each<Record<string, string>>([{}, { "x-look": "1" }])(
+    "answers after a body that was not wanted: %j",
+    async (headers) => {
+      const body = new Uint8Array(1 << 20);
+      for (let round = 0; round < 3; round++) {
+        const init = { method: "PUT", headers, body, signal: AbortSignal.timeout(10_000) };
+        expect(await (await fetch(`${server.url}/refuse`, init)).text()).toBe("no");
+      }
+    },
+  );
 
   it("reads a body no faster than it is taken, and lets go when the client leaves", async () => {
     pulled = 0;

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { Readable } from "node:stream";
 import { SandboxerError } from "@sandboxer/contract";
+import { bodyOf, discardRest } from "./request-body.ts";
 
 export interface Listen {
   readonly host: string;
@@ -76,6 +76,7 @@ async function respond(fetch: Fetch, incoming: IncomingMessage, outgoing: Server
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
     if (response.body) await send(response.body, outgoing);
     else outgoing.end();
+    discardRest(incoming);
   } catch {
     // The answer had begun, or there is nobody to read it. A cut connection says that it is not whole.
     outgoing.destroy();
@@ -90,7 +91,7 @@ function requestOf(incoming: IncomingMessage): Request | undefined {
     headers.append(incoming.rawHeaders[at] as string, incoming.rawHeaders[at + 1] as string);
   }
   const hasBody = method !== "GET" && method !== "HEAD";
-  const body = hasBody ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" } : {};
+  const body = hasBody ? { body: bodyOf(incoming), duplex: "half" } : {};
   // The name in Host is checked as a header; as part of an address it could not even be parsed.
   return new Request(`http://localhost${url}`, { method, headers, ...body });
 }

@@ -1,4 +1,4 @@
-import type { CreateBody, ExecInput, Process, Sandbox } from "@sandboxer/contract";
+import type { CreateBody, ExecInput, Process, Sandbox, TerminalSize } from "@sandboxer/contract";
 import type { Once } from "@sandboxer/core";
 import { openInstallation } from "./installation.ts";
 import { silent } from "./log.ts";
@@ -7,7 +7,7 @@ import { silent } from "./log.ts";
 export interface Handle {
   readonly id: string;
   readonly info: Sandbox;
-  exec(input: ExecInput): Promise<Process>;
+  exec(input: ExecInput): Promise<Process & { resize(size: TerminalSize): Promise<void> }>;
   destroy(): Promise<Sandbox>;
 }
 
@@ -28,7 +28,10 @@ export async function openWithin(home: string): Promise<Within> {
   const handleOf = (info: Sandbox): Handle => ({
     id: info.id,
     info,
-    exec: (input) => core.exec(principal, info.id, input),
+    async exec(input) {
+      const process = await core.exec(principal, info.id, input);
+      return { ...process, resize: (size) => core.resize(principal, info.id, process.id, size) };
+    },
     destroy: () => core.destroy(principal, info.id),
   });
   return {

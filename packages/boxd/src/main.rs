@@ -8,6 +8,7 @@ mod seccomp;
 mod serve;
 mod setup;
 mod sys;
+mod tar;
 mod tree;
 mod wire;
 

@@ -4,7 +4,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::client::{Answer, Client};
-use support::{Mode, as_root, id, in_every_mode};
+use support::{Mode, as_root, id, in_every_mode, wait_until};
 
 fn entries(sandbox: &mut Client, path: &str, depth: u32) -> Vec<Value> {
     let listed = sandbox.ask(json!({"op": "list", "path": path, "depth": depth}));
@@ -59,8 +59,9 @@ fn a_write_is_whole_or_not_there() {
         let stream = sandbox.open(json!({"op": "write", "path": "lost"}));
         assert!(matches!(sandbox.next_for(stream), Answer::Reply(_)));
         sandbox.data(stream, b"x");
+        drop(sandbox);
         let mut sandbox = world.reconnect(&id("whole"));
-        assert_eq!(sandbox.exec(&["ls", "-A"]).text(), "kept\n");
+        wait_until("it is gone", || sandbox.exec(&["ls", "-A"]).text() == "kept\n");
     });
 }
 

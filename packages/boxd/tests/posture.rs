@@ -270,3 +270,13 @@ fn serve_works_without_hold() {
     drop(stdin);
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn the_first_process_tells_nothing_of_the_host() {
+    in_every_mode(|world| {
+        let mut sandbox = world.create(&id("tells"));
+        let line = sandbox.ask(json!({"op": "read", "path": "/proc/1/cmdline"}));
+        let told = line.text();
+        assert_eq!(told.trim_end_matches('\0'), "boxd serve");
+    });
+}

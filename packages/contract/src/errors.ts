@@ -63,6 +63,9 @@ export const ERRORS = {
   no_such_user: row(422, "sandbox", 67, "Name a user of the sandbox's own /etc/passwd."),
   command_not_found: row(422, "sandbox", 127, "Check the spelling and the sandbox's PATH."),
   command_not_executable: row(422, "sandbox", 126, "Make it executable, or run its interpreter."),
+  port_closed: row(409, "sandbox", 69, "Start something that listens on that port, then try again.", {
+    retry: true,
+  }),
   path_not_found: row(404, "sandbox", 66, "Check the path; relative ones start at the home."),
   path_exists: row(409, "sandbox", 73, "Remove it first, or choose another path."),
   not_a_directory: row(409, "sandbox", 73, "Name a directory."),

@@ -1,7 +1,8 @@
 import type { Files } from "./files.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Metrics } from "./metrics.ts";
-import type { ExecRequest, Process } from "./process.ts";
+import type { Ports } from "./ports.ts";
+import type { ExecRequest, Process, ProcessInfo, Terminals } from "./process.ts";
 import type { SandboxSpec } from "./spec.ts";
 
 /** One thing this host gives or lacks: a line of `doctor`. */
@@ -61,7 +62,12 @@ export interface Box {
   exec(request: ExecRequest, attachmentId: string): Promise<Process>;
   /** A process that goes on from an earlier `exec`; output from these offsets where still kept. */
   attachProcess(id: string, from?: { stdout?: number; stderr?: number }): Promise<Process>;
+  /** Those that run, and the last that ended, oldest first. */
+  processes(): Promise<ProcessInfo[]>;
   readonly files: Files;
+  /** Facets: there if and only if the manifest lists them. */
+  readonly pty?: Terminals;
+  readonly ports?: Ports;
   /** Resolves when the connection is over, for whatever reason; the box may live on. */
   readonly closed: Promise<void>;
   close(): void;

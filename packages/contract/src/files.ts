@@ -42,6 +42,35 @@ export interface FileContent {
   readonly data: AsyncIterable<Uint8Array>;
 }
 
+/**
+ * What happened to a path. A move is `removed` and `created`. After `overflow` something was
+ * missed: look again at what matters.
+ */
+export const fileChangeSchema = z.discriminatedUnion("type", [
+  z.object({ type: z.enum(["created", "changed", "removed", "attributes"]), path: z.string() }),
+  z.object({ type: z.literal("overflow") }),
+]);
+export type FileChange = z.infer<typeof fileChangeSchema>;
+
+export interface FileWatch {
+  /** From now on, until `close` or until the folder itself is gone. One reader. */
+  readonly changes: AsyncIterable<FileChange>;
+  close(): void;
+}
+
+export interface UnpackOptions extends AsUser {
+  /** Make the folder, and those above it, where missing. */
+  readonly parents?: boolean;
+}
+
+export const unpackedSchema = z.object({
+  entries: z.int().nonnegative(),
+  bytes: z.int().nonnegative(),
+  /** Devices, pipes and the like: none is ever made from an archive. */
+  skipped: z.int().nonnegative(),
+});
+export type Unpacked = z.infer<typeof unpackedSchema>;
+
 /** Every path is resolved inside the sandbox; no path ever resolves on the host. */
 export interface Files {
   read(path: string, options?: ReadOptions): Promise<FileContent>;
@@ -56,4 +85,19 @@ export interface Files {
   ): Promise<boolean>;
   move(from: string, to: string, options?: AsUser): Promise<void>;
   remove(path: string, options?: { readonly recursive?: boolean } & AsUser): Promise<void>;
+  chmod(path: string, mode: number, options?: AsUser): Promise<void>;
+  /** Makes a link at `path`; `stat` without `follow` tells where one points. */
+  symlink(path: string, target: string, options?: AsUser): Promise<void>;
+  /** The attributes named `user.…`; no others can be seen or set. */
+  xattrs(path: string, options?: AsUser): Promise<Record<string, Uint8Array>>;
+  setXattr(path: string, name: string, value: Uint8Array, options?: AsUser): Promise<void>;
+  removeXattr(path: string, name: string, options?: AsUser): Promise<void>;
+  watch(path: string, options?: { readonly recursive?: boolean } & AsUser): Promise<FileWatch>;
+  /** A tar archive of a folder's content, or of one file. */
+  pack(path: string, options?: AsUser): Promise<AsyncIterable<Uint8Array>>;
+  /**
+   * Unpacks a tar archive into a folder, inside and with the user's rights. No link is followed
+   * and nothing lands elsewhere; what would is refused, and what came before it stays.
+   */
+  unpack(path: string, source: ByteSource, options?: UnpackOptions): Promise<Unpacked>;
 }

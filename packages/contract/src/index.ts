@@ -29,11 +29,17 @@ export type {
 export { facetProblems } from "./facets.ts";
 export {
   type ByteSource,
+  type FileChange,
   type FileContent,
   type FileEntry,
   type Files,
+  type FileWatch,
+  fileChangeSchema,
   fileEntrySchema,
   type ReadOptions,
+  type Unpacked,
+  type UnpackOptions,
+  unpackedSchema,
   type WriteOptions,
 } from "./files.ts";
 export {
@@ -79,6 +85,7 @@ export {
 export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } from "./manifest.ts";
 export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
+export { type ByteStream, type Ports, portSchema } from "./ports.ts";
 export {
   type Consumer,
   consumerSchema,
@@ -103,9 +110,13 @@ export {
   exitSchema,
   type Process,
   type ProcessEvent,
+  type ProcessInfo,
+  processInfoSchema,
   type Signal,
   signalSchema,
   type TerminalSize,
+  type Terminals,
+  terminalSizeSchema,
 } from "./process.ts";
 export {
   type Profile,
@@ -151,5 +162,7 @@ export {
   healthSchema,
   listAnswerSchema,
   listQuerySchema,
+  processListSchema,
   signalBodySchema,
+  xattrsAnswerSchema,
 } from "./wire.ts";

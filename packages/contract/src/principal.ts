@@ -8,6 +8,7 @@ export const OPERATIONS = [
   "sandbox.read",
   "sandbox.exec",
   "sandbox.files",
+  "sandbox.ports",
   "sandbox.extend",
   "sandbox.pause",
   "sandbox.destroy",

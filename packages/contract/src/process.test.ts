@@ -10,6 +10,7 @@ function processOf(...events: ProcessEvent[]): Process {
     writeStdin: async () => {},
     closeStdin: async () => {},
     signal: async () => {},
+    detach: () => {},
   };
 }
 const chunk = (text: string, offset: number): ProcessEvent => ({

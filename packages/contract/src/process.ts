@@ -52,7 +52,31 @@ export interface Process {
   writeStdin(data: Uint8Array): Promise<void>;
   closeStdin(): Promise<void>;
   signal(signal: Signal): Promise<void>;
+  /** Lets go at once, also of one that is silent: `events` ends without an exit, the process goes on. */
+  detach(): void;
 }
+
+/** The facet `pty`: an `exec` may ask for a terminal. */
+export interface Terminals {
+  resize(processId: string, size: TerminalSize): Promise<void>;
+}
+
+/** A process as a listing shows it; those that ended a while ago are no longer there. */
+export const processInfoSchema = z.strictObject({
+  id: z.string(),
+  pid: z.int().optional(),
+  argv: z.array(z.string()),
+  startedAtMs: z.int().nonnegative(),
+  pty: z.boolean(),
+  /** Who started it, where that is known. */
+  attachmentId: z.string().optional(),
+  /** How much it has said so far. `attachProcess` gives what of it is still kept. */
+  stdoutBytes: z.int().nonnegative(),
+  stderrBytes: z.int().nonnegative(),
+  /** Absent while it runs. */
+  exit: exitSchema.optional(),
+});
+export type ProcessInfo = z.infer<typeof processInfoSchema>;
 
 export interface ExecResult {
   readonly stdout: Uint8Array;

@@ -4,7 +4,7 @@ import { nameSchema } from "./ids.ts";
 import { sandboxStateSchema } from "./lifecycle.ts";
 import { microUsdSchema } from "./money.ts";
 import { consumerSchema, visibilitySchema } from "./principal.ts";
-import { execRequestSchema, exitSchema, signalSchema } from "./process.ts";
+import { execRequestSchema, exitSchema, processInfoSchema, signalSchema } from "./process.ts";
 import { profileRefSchema, RESERVED_FIELDS } from "./profile.ts";
 import { resourcesSchema } from "./resources.ts";
 import { routingSchema } from "./routing.ts";
@@ -58,7 +58,10 @@ export const listAnswerSchema = z.strictObject({
 
 export const execBodySchema = execRequestSchema;
 
-/** One line of the NDJSON answer to `exec`. Bytes travel as base64. */
+/**
+ * One line of the NDJSON answer to `exec`. Bytes travel as base64. An empty line means only that
+ * the process is still there: without one, clients take a long silence for a lost connection.
+ */
 export const execLineSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("started"), process: z.string(), pid: z.int().optional() }),
   z.strictObject({
@@ -71,6 +74,11 @@ export const execLineSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("error"), error: z.lazy(() => errorSchema) }),
 ]);
 export type ExecLine = z.infer<typeof execLineSchema>;
+
+export const processListSchema = z.strictObject({ processes: z.array(processInfoSchema) });
+
+/** Values travel as base64. */
+export const xattrsAnswerSchema = z.strictObject({ xattrs: z.record(z.string(), z.base64()) });
 
 export const signalBodySchema = z.strictObject({ signal: signalSchema });
 

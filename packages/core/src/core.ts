@@ -1,6 +1,7 @@
 import type {
   Audit,
   Budget,
+  ByteStream,
   CreateBody,
   CreatedKey,
   CreateKeyBody,
@@ -14,10 +15,12 @@ import type {
   Principal,
   Probe,
   Process,
+  ProcessInfo,
   PublishedProfile,
   Receipt,
   Sandbox,
   SandboxState,
+  TerminalSize,
   Webhook,
   Whoami,
 } from "@sandboxer/contract";
@@ -53,6 +56,11 @@ export interface Core {
     processId: string,
     from?: { stdout?: number; stderr?: number },
   ): Promise<Process>;
+  /** What runs in it, and what ended lately. */
+  ps(principal: Principal, idOrName: string): Promise<ProcessInfo[]>;
+  resize(principal: Principal, idOrName: string, processId: string, size: TerminalSize): Promise<void>;
+  /** A connection to a port inside. */
+  dial(principal: Principal, idOrName: string, port: number): Promise<ByteStream>;
   files(principal: Principal, idOrName: string): Promise<Files>;
   /** Moves the end to `ttlMs` from now, and reserves what that costs. */
   extend(principal: Principal, idOrName: string, body: ExtendBody): Promise<Sandbox>;

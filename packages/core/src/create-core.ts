@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import type { Core } from "./core.ts";
 import { create } from "./create.ts";
 import { destroy } from "./destroy.ts";
+import { dial } from "./dial.ts";
 import { followEvents, listEvents, verifyAudit } from "./events/follow.ts";
 import { createJournal } from "./events/journal.ts";
 import { exec } from "./exec.ts";
@@ -24,9 +25,11 @@ import { list } from "./list.ts";
 import { metrics } from "./metrics.ts";
 import { pause } from "./pause.ts";
 import { deprecateProfile, getProfile, listProfiles, publishProfile } from "./profiles/profiles.ts";
+import { ps } from "./ps.ts";
 import { receipt } from "./receipt.ts";
 import { createRegistry } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
+import { resize } from "./resize.ts";
 import { resume } from "./resume.ts";
 import type { Store } from "./store/store.ts";
 import { keepDelivering } from "./webhooks/deliver.ts";
@@ -95,6 +98,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     list: verb(list),
     exec: verb(exec),
     attachProcess: verb(attachProcess),
+    ps: verb(ps),
+    resize: verb(resize),
+    dial: verb(dial),
     files: verb(files),
     receipt: verb(receipt),
     extend: verb(extend),

@@ -5,6 +5,7 @@ import {
   type Principal,
   type Process,
 } from "@sandboxer/contract";
+import { demand } from "./facet.ts";
 import type { House } from "./house.ts";
 import { leasedProcess } from "./leased.ts";
 import { parse } from "./parse.ts";
@@ -22,6 +23,7 @@ export async function exec(
   authorize(principal.chain, "sandbox.exec");
   const request = parse(execRequestSchema, input);
   const { sandbox, box } = await reach(house, principal, "sandbox.exec", idOrName);
+  if (request.pty) demand("pty", box.pty);
   const { id: sandboxId, orgId } = sandbox;
   const atMs = house.clock.nowMs();
   const attachment = await house.store.ensureAttachment({

@@ -1,4 +1,4 @@
-import type { Box, ByteSource, Files, Principal, Process } from "@sandboxer/contract";
+import type { Box, ByteSource, ByteStream, Files, Principal, Process } from "@sandboxer/contract";
 import type { Leases } from "./leases.ts";
 
 /** A process that its key began dies with that key; one that it only reads is merely no longer read. */
@@ -38,7 +38,35 @@ export function leasedFiles(leases: Leases, { keyId }: Principal, box: Box): Fil
       return { ...content, data: leased(content.data) };
     },
     write: (path, source, options) => files.write(path, leased(source), options),
+    pack: async (path, options) => leased(await files.pack(path, options)),
+    unpack: (path, source, options) => files.unpack(path, leased(source), options),
+    async watch(path, options) {
+      const watch = await files.watch(path, options);
+      let release = () => {};
+      const { items, cut } = cuttable(watch.changes, (change) => change ?? release());
+      release = leases.open(keyId, cut, box);
+      return { changes: items, close: () => watch.close() };
+    },
   };
+}
+
+/** A connection to a port closes with the key. */
+export function leasedStream(leases: Leases, { keyId }: Principal, box: Box, stream: ByteStream): ByteStream {
+  let release = () => {};
+  const { items, cut } = cuttable(stream.data, () => {});
+  const close = () => {
+    release();
+    stream.close();
+  };
+  release = leases.open(
+    keyId,
+    (error) => {
+      stream.close();
+      cut(error);
+    },
+    box,
+  );
+  return { ...stream, data: items, close };
 }
 
 /**

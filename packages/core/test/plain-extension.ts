@@ -120,6 +120,7 @@ function openBox(folder: string, ref: string): Box {
       processes.set(process.id, process);
       return process;
     },
+    processes: () => Promise.reject(new SandboxerError("unsupported", "not in plain boxes")),
     async attachProcess(id) {
       const process = processes.get(id);
       if (!process) throw new SandboxerError("not_found", `no process ${id}`);
@@ -149,5 +150,13 @@ function plainFiles(folder: string): Files {
     mkdir: unsupported,
     move: unsupported,
     remove: unsupported,
+    chmod: unsupported,
+    symlink: unsupported,
+    xattrs: unsupported,
+    setXattr: unsupported,
+    removeXattr: unsupported,
+    watch: unsupported,
+    pack: unsupported,
+    unpack: unsupported,
   };
 }

@@ -41,5 +41,6 @@ export async function startProcess(
     writeStdin: async (data) => void child.stdin.write(data),
     closeStdin: async () => void child.stdin.end(),
     signal: async (signal) => void child.kill(`SIG${signal}`),
+    detach: () => void child.stdout.destroy(),
   };
 }

@@ -58,7 +58,8 @@ async function readEvent(lines: LineReader): Promise<ProcessEvent> {
 }
 
 async function readLine(lines: LineReader): Promise<ExecLine> {
-  const text = await lines.next();
+  let text = await lines.next();
+  while (text === "") text = await lines.next();
   if (text === undefined) throw unreachable("the gateway's answer ended before the process did");
   const value = fromJson(text);
   if (isOutput(value)) return value;

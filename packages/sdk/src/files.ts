@@ -1,9 +1,18 @@
-import { type FileContent, type Files, fileEntrySchema } from "@sandboxer/contract";
+import {
+  type FileContent,
+  type Files,
+  fileEntrySchema,
+  unpackedSchema,
+  xattrsAnswerSchema,
+} from "@sandboxer/contract";
 import { listing, made, written } from "./answers.ts";
-import { strange, unreachable } from "./failure.ts";
+import { decodeBase64 } from "./base64.ts";
+import { chunksOf } from "./chunks.ts";
+import { strange } from "./failure.ts";
 import { drained } from "./process.ts";
 import type { Transport } from "./transport.ts";
 import { uploadOf } from "./upload.ts";
+import { openWatch } from "./watch.ts";
 
 /** The contract's Files, over HTTP. */
 export function openFiles(transport: Transport, sandboxPath: string): Files {
@@ -34,6 +43,34 @@ export function openFiles(transport: Transport, sandboxPath: string): Files {
     async remove(path, options = {}) {
       await drained(transport.send("DELETE", `${sandboxPath}/files`, { query: { path, ...options } }));
     },
+    async chmod(path, mode, options = {}) {
+      await drained(transport.send("POST", at("chmod"), { json: { path, mode, ...options } }));
+    },
+    async symlink(path, target, options = {}) {
+      await drained(transport.send("POST", at("symlink"), { json: { path, target, ...options } }));
+    },
+    async xattrs(path, options = {}) {
+      const query = { path, ...options };
+      const { xattrs } = await transport.ask(xattrsAnswerSchema, "GET", at("xattrs"), { query });
+      return Object.fromEntries(Object.entries(xattrs).map(([name, text]) => [name, decodeBase64(text)]));
+    },
+    async setXattr(path, name, value, options = {}) {
+      const query = { path, name, ...options };
+      await drained(transport.send("PUT", at("xattrs"), { query, body: value }));
+    },
+    async removeXattr(path, name, options = {}) {
+      await drained(transport.send("DELETE", at("xattrs"), { query: { path, name, ...options } }));
+    },
+    async watch(path, options = {}) {
+      return openWatch(await transport.send("GET", at("watch"), { query: { path, ...options } }));
+    },
+    async pack(path, options = {}) {
+      return chunksOf(await transport.send("GET", at("archive"), { query: { path, ...options } })).data;
+    },
+    async unpack(path, source, options = {}) {
+      const call = { query: { path, ...options }, body: await uploadOf(source) };
+      return transport.ask(unpackedSchema, "PUT", at("archive"), call);
+    },
   };
 }
 
@@ -48,22 +85,6 @@ function contentOf(response: Response): FileContent {
     size: fact("size"),
     mode: fact("mode"),
     mtimeMs: fact("mtime-ms"),
-    data: chunks(response.body),
+    data: chunksOf(response).data,
   };
-}
-
-async function* chunks(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
-  if (!body) return;
-  const reader = body.getReader();
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      yield value;
-    }
-  } catch (cause) {
-    throw unreachable("the file broke off", cause);
-  } finally {
-    await reader.cancel().catch(() => {});
-  }
 }

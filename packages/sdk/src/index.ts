@@ -3,6 +3,7 @@ export { type Client, type ClientOptions, createClient, type ListOptions, type P
 export type { GatewayError } from "./failure.ts";
 export type { Keys } from "./keys.ts";
 export type { Log, Webhooks } from "./log.ts";
+export type { RemoteProcess } from "./process.ts";
 export type { Profiles } from "./profiles.ts";
 export type { RunOptions, Sandbox } from "./sandbox.ts";
 export type { Fetch, Once } from "./transport.ts";

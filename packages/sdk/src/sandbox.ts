@@ -5,14 +5,19 @@ import {
   type Files,
   type Metrics,
   metricsSchema,
+  type Ports,
   type Process,
+  type ProcessInfo,
+  processListSchema,
   type Receipt,
   receiptSchema,
   type Sandbox as SandboxInfo,
   sandboxSchema,
+  type Terminals,
 } from "@sandboxer/contract";
 import { openFiles } from "./files.ts";
-import { openProcess } from "./process.ts";
+import { openPorts } from "./ports.ts";
+import { drained, openProcess, type RemoteProcess } from "./process.ts";
 import type { Transport } from "./transport.ts";
 
 export interface RunOptions extends Omit<ExecInput, "argv" | "stdin"> {
@@ -28,10 +33,14 @@ export interface Sandbox {
   /** As it was when last looked at. */
   readonly info: SandboxInfo;
   readonly files: Files;
-  exec(input: ExecInput): Promise<Process>;
+  readonly ports: Ports;
+  readonly pty: Terminals;
+  exec(input: ExecInput): Promise<RemoteProcess>;
   /** Runs to the end and gives everything at once. A non-zero exit is a result, not an error. */
   run(argv: string[], options?: RunOptions): Promise<ExecResult>;
-  attachProcess(id: string, from?: { stdout?: number; stderr?: number }): Promise<Process>;
+  attachProcess(id: string, from?: { stdout?: number; stderr?: number }): Promise<RemoteProcess>;
+  /** Those that run, and the last that ended. */
+  processes(): Promise<ProcessInfo[]>;
   refresh(): Promise<SandboxInfo>;
   /** Moves the end to `ttlMs` from now. */
   extend(ttlMs: number): Promise<SandboxInfo>;
@@ -49,7 +58,7 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
   let info = first;
   const path = `/v1/sandboxes/${first.id}`;
 
-  async function exec(input: ExecInput): Promise<Process> {
+  async function exec(input: ExecInput): Promise<RemoteProcess> {
     return openProcess(transport, path, await transport.send("POST", `${path}/exec`, { json: input }));
   }
 
@@ -59,6 +68,13 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
       return info;
     },
     files: openFiles(transport, path),
+    ports: openPorts(transport, path),
+    pty: {
+      async resize(process, size) {
+        const at = `${path}/processes/${encodeURIComponent(process)}/resize`;
+        await drained(transport.send("POST", at, { json: size }));
+      },
+    },
     exec,
     async run(argv, { input, limitBytes, ...rest } = {}) {
       const process = await exec({ ...rest, argv, stdin: input !== undefined });
@@ -68,6 +84,9 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
     async attachProcess(id, from = {}) {
       const output = `${path}/processes/${encodeURIComponent(id)}/output`;
       return openProcess(transport, path, await transport.send("GET", output, { query: from }));
+    },
+    async processes() {
+      return (await transport.ask(processListSchema, "GET", `${path}/processes`)).processes;
     },
     async refresh() {
       info = await transport.ask(sandboxSchema, "GET", path);

@@ -1,6 +1,7 @@
 import type { Process } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, variable } from "../arguments.ts";
+import type { Handle } from "../connect.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
 
 interface Options {
@@ -8,6 +9,8 @@ interface Options {
   readonly cwd?: string;
   readonly user?: string;
   readonly timeout?: number;
+  readonly tty?: true;
+  readonly detach?: true;
 }
 
 export function register(program: Command): void {
@@ -20,18 +23,18 @@ export function register(program: Command): void {
     .option("--cwd <folder>", "where to run; relative ones start at the home")
     .option("-u, --user <user>", "who runs it, by name or uid (default: user)")
     .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
+    .option("-t, --tty", "give the command a terminal")
+    .option("-d, --detach", "leave it running and print its process id")
     .option("--json", "give errors as JSON")
     .showHelpAfterError("(options of the command itself go after --, as in: sandboxer exec build -- ls -la)")
     .addHelpText("after", "\nExample:\n  $ sandboxer exec build --cwd /tmp -- sh -c 'ls -la'")
     .action(exec);
 }
 
-async function exec(
-  idOrName: string,
-  argv: string[],
-  { env = {}, cwd, user, timeout }: Options,
-): Promise<void> {
+async function exec(idOrName: string, argv: string[], options: Options): Promise<void> {
+  const { env = {}, cwd, user, timeout, tty, detach } = options;
   const { withSandboxes } = await import("../connect.ts");
+  const terminal = await import("../terminal.ts");
   let remote: Process | undefined;
   // Left running, it would go on without anybody to read it or to end it.
   const abandon = (exitCode: number) => {
@@ -40,18 +43,35 @@ async function exec(
   };
   forwardSignals(() => remote, abandon);
   whenReaderLeaves(abandon);
-  const exit = await withSandboxes(async (sandboxes) => {
-    const stdin = hasInput();
+  const exitCode = await withSandboxes(async (sandboxes) => {
     const sandbox = await sandboxes.get(idOrName);
-    remote = await sandbox.exec({
+    return detach ? leave(sandbox) : stay(sandbox);
+  });
+  process.exit(exitCode);
+
+  function start(sandbox: Handle, stdin: boolean) {
+    return sandbox.exec({
       argv,
-      env,
+      env: tty ? { ...terminal.terminalVariables(), ...env } : env,
       stdin,
+      ...(tty && { pty: terminal.terminalSize() }),
       ...(cwd && { cwd }),
       ...(user !== undefined && { user }),
       ...(timeout && { timeoutMs: timeout }),
     });
-    return relay(remote, stdin);
-  });
-  process.exit(exitCodeOf(exit));
+  }
+
+  async function leave(sandbox: Handle): Promise<number> {
+    const started = await start(sandbox, false);
+    started.detach();
+    process.stdout.write(`${started.id}\n`);
+    return 0;
+  }
+
+  async function stay(sandbox: Handle): Promise<number> {
+    const stdin = tty === true || hasInput();
+    const started = await start(sandbox, stdin);
+    remote = started;
+    return exitCodeOf(tty ? await terminal.lendTerminal(started) : await relay(started, stdin));
+  }
 }

@@ -1,6 +1,7 @@
-import type { ExecInput, Process } from "@sandboxer/contract";
+import type { Process } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, variable } from "../arguments.ts";
+import type { Handle } from "../connect.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
 
 interface Options {
@@ -10,6 +11,7 @@ interface Options {
   readonly ttl?: number;
   readonly image?: string;
   readonly rootfs?: string;
+  readonly tty?: true;
 }
 
 export function register(program: Command): void {
@@ -23,13 +25,15 @@ export function register(program: Command): void {
     .option("--ttl <time>", "the longest the sandbox lives (default: 1h)", durationMs)
     .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
+    .option("-t, --tty", "give the command a terminal")
     .option("--json", "give errors as JSON")
     .passThroughOptions()
     .addHelpText("after", "\nExample:\n  $ echo 'print(6*7)' | sandboxer run --timeout 10s -- python3 -")
     .action(run);
 }
 
-async function run(argv: string[], { env = {}, cwd, timeout, ttl, image, rootfs }: Options): Promise<void> {
+async function run(argv: string[], options: Options): Promise<void> {
+  const { env = {}, cwd, timeout, ttl, image, rootfs, tty } = options;
   const { withSandboxes } = await import("../connect.ts");
   const { imageOf } = await import("../image.ts");
   let remote: Process | undefined;
@@ -56,16 +60,19 @@ async function run(argv: string[], { env = {}, cwd, timeout, ttl, image, rootfs 
   });
   process.exit(exitCode);
 
-  async function start(sandbox: { exec(input: ExecInput): Promise<Process> }): Promise<number> {
-    const stdin = hasInput();
-    remote = await sandbox.exec({
+  async function start(sandbox: Handle): Promise<number> {
+    const { lendTerminal, terminalSize, terminalVariables } = await import("../terminal.ts");
+    const stdin = tty === true || hasInput();
+    const started = await sandbox.exec({
       argv,
-      env,
+      env: tty ? { ...terminalVariables(), ...env } : env,
       stdin,
+      ...(tty && { pty: terminalSize() }),
       ...(cwd && { cwd }),
       ...(timeout && { timeoutMs: timeout }),
     });
-    return exitCodeOf(await relay(remote, stdin));
+    remote = started;
+    return exitCodeOf(tty ? await lendTerminal(started) : await relay(started, stdin));
   }
 }
 

@@ -46,6 +46,8 @@ describe("every route", () => {
     path
       .replace("{id}", ID)
       .replace("{process}", "p1")
+      .replace("{port}", "80")
+      .replace("{connection}", `con_${ID}`)
       .replace("{key}", `key_${ID}`)
       .replace("{ref}", "nosuch@9")
       .replace("{webhook}", `whk_${ID}`);

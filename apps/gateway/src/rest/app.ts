@@ -1,6 +1,7 @@
 import { newRowId, type Principal, SandboxerError } from "@sandboxer/contract";
 import type { Once } from "@sandboxer/core";
 import { type Context, Hono } from "hono";
+import { createLiveConnections } from "../live-connections.ts";
 import { createLiveProcesses } from "../live-processes.ts";
 import type { Log } from "../log.ts";
 import { readJson } from "./body.ts";
@@ -16,7 +17,7 @@ type Environment = { Variables: { facts: Facts } };
 /** HTTP in front of core: every request is named, guarded, checked, answered and logged here. */
 export function createApp(options: { core: Ground["core"]; log: Log; allowed?: Allowed }): Hono<Environment> {
   const { core, log, allowed = {} } = options;
-  const ground: Ground = { core, processes: createLiveProcesses(core) };
+  const ground: Ground = { core, processes: createLiveProcesses(core), connections: createLiveConnections() };
   const app = new Hono<Environment>();
 
   app.use(async (context, next) => {

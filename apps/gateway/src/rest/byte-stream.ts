@@ -1,5 +1,11 @@
-/** Bytes as a body, read only as fast as they are taken. */
-export function byteStream(source: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+/**
+ * Bytes as a body, read only as fast as they are taken. `leave` is called at once when the reader
+ * goes: a source that waits for its next byte would not hear of it before that.
+ */
+export function byteStream(
+  source: AsyncIterable<Uint8Array>,
+  leave: () => void = () => {},
+): ReadableStream<Uint8Array> {
   const iterator = source[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>(
     {
@@ -9,6 +15,7 @@ export function byteStream(source: AsyncIterable<Uint8Array>): ReadableStream<Ui
         else controller.enqueue(value);
       },
       async cancel() {
+        leave();
         await iterator.return?.();
       },
     },

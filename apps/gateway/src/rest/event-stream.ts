@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { setImmediate as immediate } from "node:timers/promises";
 import type { ExecLine, Process, ProcessEvent } from "@sandboxer/contract";
 import type { Report } from "./failure.ts";
+import { LONGEST_SILENCE_MS, within } from "./silence.ts";
 
 /** Enough for one write; past it, what is ready goes out before more is read. */
 const BATCH_CHARACTERS = 256 << 10;
@@ -30,7 +31,12 @@ export function eventStream(
 
   async function gather(): Promise<void> {
     waiting ??= iterator.next();
-    add(await waiting);
+    const first = await within(LONGEST_SILENCE_MS, waiting);
+    if (!first) {
+      batch = "\n";
+      return;
+    }
+    add(first);
     while (!over && batch.length < BATCH_CHARACTERS) {
       waiting = iterator.next();
       const next = await Promise.race([waiting, immediate(undefined)]);
@@ -59,8 +65,7 @@ export function eventStream(
       },
       cancel() {
         release();
-        // Not awaited: a silent process answers only when it next says something.
-        Promise.resolve(iterator.return?.()).catch(() => {});
+        process.detach();
       },
     },
     { highWaterMark: 0 },

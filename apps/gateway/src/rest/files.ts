@@ -1,10 +1,9 @@
 import { fileEntrySchema } from "@sandboxer/contract";
 import { z } from "zod";
 import { byteStream } from "./byte-stream.ts";
-import { count, flag, octalMode, path, sandboxParams } from "./parameters.ts";
+import { count, flag, octalMode, path, sandboxParams, user } from "./parameters.ts";
 import { route } from "./route.ts";
 
-const user = z.string().max(64).optional();
 const empty = z.strictObject({});
 const facts = { operation: "sandbox.files", params: sandboxParams } as const;
 

@@ -1,4 +1,4 @@
-import { nameSchema } from "@sandboxer/contract";
+import { nameSchema, portSchema, rowIdSchema } from "@sandboxer/contract";
 import { z } from "zod";
 
 /** Query values are text. They are read strictly: `1e3`, ` 5` and `0x10` are not numbers here. */
@@ -21,8 +21,20 @@ export const path = z
   .max(4096)
   .regex(/^[^\0]*$/, "no NUL");
 
+export const user = z.string().max(64).optional();
+
 /** An id has the form of a name, so one schema holds both. */
 export const sandboxParams = z.strictObject({ id: nameSchema });
+
+const port = z
+  .string()
+  .regex(/^[1-9]\d{0,4}$/, "a port from 1 to 65535")
+  .transform(Number)
+  .pipe(portSchema);
+
+export const portParams = z.strictObject({ id: nameSchema, port });
+
+export const connectionParams = z.strictObject({ id: nameSchema, port, connection: rowIdSchema });
 
 export const processParams = z.strictObject({
   id: nameSchema,

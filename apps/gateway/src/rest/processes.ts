@@ -1,4 +1,10 @@
-import { execBodySchema, execLineSchema, signalBodySchema } from "@sandboxer/contract";
+import {
+  execBodySchema,
+  execLineSchema,
+  processListSchema,
+  signalBodySchema,
+  terminalSizeSchema,
+} from "@sandboxer/contract";
 import { z } from "zod";
 import { eventStream } from "./event-stream.ts";
 import { count, flag, processParams, sandboxParams } from "./parameters.ts";
@@ -20,6 +26,32 @@ export const processRoutes = [
     async ({ core, processes, principal, report, params, body }) => {
       const process = await core.exec(principal, params.id, body);
       return { body: eventStream(process, report, processes.hold(principal, params.id, process)) };
+    },
+  ),
+  route(
+    {
+      method: "GET",
+      path: "/v1/sandboxes/{id}/processes",
+      operation: "sandbox.exec",
+      summary: "List the commands that run, and the last that ended",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: processListSchema },
+    },
+    async ({ core, principal, params }) => ({ processes: await core.ps(principal, params.id) }),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/processes/{process}/resize",
+      operation: "sandbox.exec",
+      summary: "Change the size of a command's terminal",
+      params: processParams,
+      body: terminalSizeSchema,
+      answer: { type: "json", status: 200, schema: empty },
+    },
+    async ({ core, principal, params, body }) => {
+      await core.resize(principal, params.id, params.process, body);
+      return {};
     },
   ),
   route(

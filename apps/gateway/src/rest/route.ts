@@ -1,6 +1,7 @@
 import type { Operation, Principal } from "@sandboxer/contract";
 import type { Core, Once } from "@sandboxer/core";
 import type { z } from "zod";
+import type { LiveConnections } from "../live-connections.ts";
 import type { LiveProcesses } from "../live-processes.ts";
 import type { Report } from "./failure.ts";
 
@@ -21,6 +22,7 @@ export type Demand = Operation | "key" | "public";
 export interface Ground {
   readonly core: Core;
   readonly processes: LiveProcesses;
+  readonly connections: LiveConnections;
 }
 
 export interface Call<Params, Query, Body> extends Ground {

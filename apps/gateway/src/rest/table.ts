@@ -1,12 +1,15 @@
+import { attributeRoutes } from "./attributes.ts";
 import { budgetRoutes } from "./budget.ts";
 import { eventRoutes } from "./events.ts";
 import { fileRoutes } from "./files.ts";
 import { keyRoutes } from "./keys.ts";
+import { portRoutes } from "./ports.ts";
 import { processRoutes } from "./processes.ts";
 import { profileRoutes } from "./profiles.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
 import { systemRoutes } from "./system.ts";
+import { treeRoutes } from "./trees.ts";
 
 /** Every way in over HTTP. What is not here does not exist. */
 export const ROUTES: readonly Route[] = [
@@ -17,5 +20,8 @@ export const ROUTES: readonly Route[] = [
   ...eventRoutes,
   ...sandboxRoutes,
   ...processRoutes,
+  ...portRoutes,
   ...fileRoutes,
+  ...attributeRoutes,
+  ...treeRoutes,
 ];

@@ -1,8 +1,16 @@
-//! The one client.
+//! The clients. Each has streams of its own; what they start belongs to the sandbox.
 
+use super::stream::StreamId;
 use crate::wire::inbound::Inbound;
 use crate::wire::outbound::Outbound;
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+/// How many clients there can be. One more, and somebody goes.
+pub const MOST: usize = 16;
+/// Numbers of connections fit into a token beside a stream's.
+const MOST_NUMBER: u32 = 0x00ff_ffff;
 
 pub struct Connection {
     pub reader: OwnedFd,
@@ -12,6 +20,7 @@ pub struct Connection {
     pub outbound: Outbound,
     /// Streams count up; a number at or below this one has been used.
     pub last_stream: u32,
+    pub last_heard: Instant,
     pub is_reading: bool,
     pub is_writing: bool,
 }
@@ -24,8 +33,67 @@ impl Connection {
             inbound: Inbound::starting_with(arrived),
             outbound: Outbound::default(),
             last_stream: 0,
+            last_heard: Instant::now(),
             is_reading: false,
             is_writing: false,
         }
+    }
+}
+
+#[derive(Default)]
+pub struct Connections {
+    live: BTreeMap<u32, Connection>,
+    last_number: u32,
+}
+
+impl Connections {
+    pub fn insert(&mut self, connection: Connection) {
+        loop {
+            self.last_number = (self.last_number + 1) & MOST_NUMBER;
+            if !self.live.contains_key(&self.last_number) {
+                break;
+            }
+        }
+        self.live.insert(self.last_number, connection);
+    }
+
+    pub fn remove(&mut self, number: u32) -> Option<Connection> {
+        self.live.remove(&number)
+    }
+
+    pub fn get(&self, number: u32) -> Option<&Connection> {
+        self.live.get(&number)
+    }
+
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut Connection> {
+        self.live.get_mut(&number)
+    }
+
+    /// Where answers on a stream go, while its client is there.
+    pub fn outbound(&mut self, stream: StreamId) -> Option<&mut Outbound> {
+        self.live.get_mut(&stream.connection).map(|connection| &mut connection.outbound)
+    }
+
+    pub fn numbers(&self) -> Vec<u32> {
+        self.live.keys().copied().collect()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Connection)> {
+        self.live.iter().map(|(number, connection)| (*number, connection))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.live.is_empty()
+    }
+
+    /// Who goes when another comes: an idle one before a busy one, and of those the one that
+    /// has been silent longest. Nobody, while there is room.
+    pub fn to_leave(&self, is_busy: impl Fn(u32) -> bool) -> Option<u32> {
+        if self.live.len() < MOST {
+            return None;
+        }
+        let rank =
+            |&(number, connection): &(u32, &Connection)| (is_busy(number), connection.last_heard);
+        self.iter().min_by_key(rank).map(|(number, _)| number)
     }
 }

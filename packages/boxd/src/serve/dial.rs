@@ -4,7 +4,7 @@ use super::Server;
 use super::input::Input;
 use super::scratch::Scratch;
 use super::source::Source;
-use super::stream::{Progress, Work};
+use super::stream::{Progress, StreamId, Work};
 use crate::sys::epoll::{self, Epoll, Event};
 use crate::sys::{descriptor, network};
 use crate::wire::failure::{Code, Failure};
@@ -144,7 +144,7 @@ impl Dial {
     }
 
     /// Waits for exactly what can be acted on.
-    pub fn update_interest(&mut self, epoll: &Epoll, stream: u32, has_credit: bool) {
+    pub fn update_interest(&mut self, epoll: &Epoll, stream: StreamId, has_credit: bool) {
         let wanted = match self.phase {
             Phase::Connecting { .. } => epoll::WRITABLE,
             Phase::Refused => 0,
@@ -154,7 +154,7 @@ impl Dial {
                 (u32::from(reading) * epoll::READABLE) | (u32::from(writing) * epoll::WRITABLE)
             }
         };
-        let token = Source::Dial { stream }.token();
+        let token = Source::Dial(stream).token();
         match (self.interest, wanted) {
             (before, after) if before == after => return,
             (0, _) => drop(epoll.add(&self.socket, wanted, token)),
@@ -170,8 +170,8 @@ impl Dial {
 }
 
 impl Server {
-    pub fn dial_event(&mut self, number: u32, event: &Event) {
-        let Some(stream) = self.streams.get_mut(&number) else {
+    pub fn dial_event(&mut self, id: StreamId, event: &Event) {
+        let Some(stream) = self.streams.get_mut(&id) else {
             return;
         };
         let Work::Dial(dial) = &mut stream.work else {
@@ -180,14 +180,14 @@ impl Server {
         dial.note(event, &self.epoll);
         let digested = if event.writable { dial.input.advance() } else { Vec::new() };
         self.give_credit(digested);
-        self.update_dial_interest(number);
+        self.update_dial_interest(id);
     }
 
-    pub fn update_dial_interest(&mut self, number: u32) {
-        if let Some(stream) = self.streams.get_mut(&number)
+    pub fn update_dial_interest(&mut self, id: StreamId) {
+        if let Some(stream) = self.streams.get_mut(&id)
             && let Work::Dial(dial) = &mut stream.work
         {
-            dial.update_interest(&self.epoll, number, stream.credit > 0);
+            dial.update_interest(&self.epoll, id, stream.credit > 0);
         }
     }
 }

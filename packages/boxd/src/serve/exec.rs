@@ -53,6 +53,7 @@ impl Server {
             directory: directory.as_raw_fd(),
             standard_streams: [0, 1, 2].map(|number: usize| plumbing.theirs[number].as_raw_fd()),
             terminal: has_terminal,
+            adopts_orphans: request.timeout_ms.is_some(),
             argv,
             identity,
             capabilities,
@@ -66,6 +67,7 @@ impl Server {
         let number = self.processes.insert(Process {
             pid,
             argv: request.argv,
+            attachment: request.attachment,
             started_at_ms: time::now_ms(),
             outputs,
             input: plumbing.input.map(Input::to).unwrap_or_default(),

@@ -1,5 +1,5 @@
-//! Passing on what the client sends: to processes as fast as they read, and credit back to the
-//! client as fast as they do.
+//! Passing on what clients send: to processes as fast as they read, and credit back to the
+//! clients as fast as they do.
 
 use super::Server;
 use super::input::Digested;
@@ -8,10 +8,10 @@ use crate::sys::epoll;
 
 impl Server {
     pub fn give_credit(&mut self, digested: Digested) {
-        for (number, length) in digested {
-            let credit = self.streams.get_mut(&number).and_then(|stream| stream.digested(length));
-            if let (Some(credit), Some(connection)) = (credit, &mut self.connection) {
-                connection.outbound.window(number, credit);
+        for (id, length) in digested {
+            let credit = self.streams.get_mut(&id).and_then(|stream| stream.digested(length));
+            if let (Some(credit), Some(out)) = (credit, self.connections.outbound(id)) {
+                out.window(id.number, credit);
             }
         }
     }

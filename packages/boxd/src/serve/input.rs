@@ -1,5 +1,6 @@
 //! Bytes on their way into a process or a socket.
 
+use super::stream::StreamId;
 use crate::sys::descriptor;
 use std::collections::VecDeque;
 use std::io;
@@ -10,7 +11,7 @@ use std::os::fd::OwnedFd;
 pub struct Input {
     pub target: Option<OwnedFd>,
     pub is_watched: bool,
-    queue: VecDeque<(u32, Vec<u8>)>,
+    queue: VecDeque<(StreamId, Vec<u8>)>,
     /// How much of the first piece has been taken.
     taken: usize,
     is_ending: bool,
@@ -18,7 +19,7 @@ pub struct Input {
 }
 
 /// Bytes of a stream that are out of the way: (stream, count).
-pub type Digested = Vec<(u32, usize)>;
+pub type Digested = Vec<(StreamId, usize)>;
 
 impl Input {
     pub fn to(target: OwnedFd) -> Input {
@@ -26,7 +27,7 @@ impl Input {
     }
 
     /// Sends `bytes` of `stream` as far as possible at once.
-    pub fn push(&mut self, stream: u32, bytes: &[u8]) -> Digested {
+    pub fn push(&mut self, stream: StreamId, bytes: &[u8]) -> Digested {
         if self.target.is_none() || self.is_ending || self.is_broken {
             // Nobody reads any more; like a shell, the writer is not told.
             return vec![(stream, bytes.len())];

@@ -7,6 +7,7 @@ mod dial;
 mod ensure_user;
 pub mod environment;
 mod exec;
+mod family;
 mod feeding;
 mod files;
 mod frames;

@@ -3,10 +3,9 @@
 use super::Server;
 use super::dial::Dial;
 use super::environment;
-use super::files::write::Writing;
-use super::files::{self, change, copy::Copying, list::Listing, read::Reading, remove::Removing};
+use super::files;
 use super::process::Process;
-use super::stream::{Stream, Work};
+use super::stream::{Stream, StreamId, Work};
 use super::users;
 use crate::sys::{process, signal, tty};
 use crate::wire::failure::Failure;
@@ -26,38 +25,37 @@ pub enum Begun {
 }
 
 impl Server {
-    pub fn begin(&mut self, number: u32, request: ServeRequest) {
-        let begun = self.try_begin(number, request);
-        let Some(connection) = &mut self.connection else {
+    pub fn begin(&mut self, id: StreamId, request: ServeRequest) {
+        let begun = self.try_begin(id, request);
+        let Some(out) = self.connections.outbound(id) else {
             return;
         };
         let work = match begun {
-            Ok(Begun::Done(result)) => return connection.outbound.end(number, &result),
-            Err(failure) => return connection.outbound.fail(number, &failure),
+            Ok(Begun::Done(result)) => return out.end(id.number, &result),
+            Err(failure) => return out.fail(id.number, &failure),
             Ok(Begun::Streaming(reply, work)) => {
-                connection.outbound.json(Kind::Reply, number, &reply);
+                out.json(Kind::Reply, id.number, &reply);
                 work
             }
             Ok(Begun::Working(work)) => work,
         };
-        self.streams.insert(number, Stream::new(work));
-        self.update_dial_interest(number);
+        self.streams.insert(id, Stream::new(work));
+        self.update_dial_interest(id);
+        self.watch_files(id);
     }
 
-    fn try_begin(&mut self, number: u32, request: ServeRequest) -> Result<Begun, Failure> {
-        let user = |asked: Option<String>| users::find(asked.as_deref(), self.identity);
-        let identity = self.identity;
+    fn try_begin(&mut self, id: StreamId, request: ServeRequest) -> Result<Begun, Failure> {
         match request {
             ServeRequest::Claim { id, env } => self.claim(id, env),
             _ if self.awaits_owner => Err(Failure::invalid("nobody has claimed this sandbox")),
             ServeRequest::Exec(exec) => {
                 let process = self.exec(exec)?;
-                self.attach(number, process, [0, 0]);
+                self.attach(id, process, [0, 0]);
                 self.following(process, None)
             }
             ServeRequest::Attach { process, offsets: asked } => {
                 let (process, _) = self.processes.named(&process)?;
-                let offsets = self.attach(number, process, asked);
+                let offsets = self.attach(id, process, asked);
                 self.following(process, offsets)
             }
             ServeRequest::Processes => {
@@ -70,29 +68,9 @@ impl Server {
             }
             ServeRequest::Signal { process, signal } => self.signal(&process, &signal),
             ServeRequest::Resize { process, size } => self.resize(&process, size),
-            ServeRequest::Read { path, offset, length, user: asked } => {
-                Reading::begin(&path, offset, length, &user(asked)?, identity)
-            }
-            ServeRequest::Write(request) => {
-                let user = user(request.user.clone())?;
-                Writing::begin(&request, user, identity)
-            }
-            ServeRequest::Stat { path, follow, user: asked } => {
-                files::entry::stat(&path, follow, &user(asked)?, identity)
-                    .map(|entry| Begun::Done(json!({ "entry": entry.to_json() })))
-            }
-            ServeRequest::List { path, depth, user: asked } => {
-                Listing::begin(&path, depth, user(asked)?, identity)
-            }
-            ServeRequest::Mkdir { path, parents, mode, user: asked } => {
-                change::make_directory(&path, parents, mode, &user(asked)?, identity)
-                    .map(|created| Begun::Done(json!({ "created": created })))
-            }
-            ServeRequest::Move { from, to, user: asked } => {
-                Copying::begin_move(&from, &to, user(asked)?, identity)
-            }
-            ServeRequest::Remove { path, recursive, user: asked } => {
-                Removing::begin(&path, recursive, user(asked)?, identity)
+            ServeRequest::Files(request, asked) => {
+                let user = users::find(asked.as_deref(), self.identity)?;
+                files::begin(request, user, self.identity)
             }
             ServeRequest::Extend { ttl_ms } => self.extend(ttl_ms),
             ServeRequest::Dial { port } => {
@@ -103,13 +81,13 @@ impl Server {
 
     /// Lets a stream follow a process from the offsets it asks for, or from where what is left
     /// begins. Returns where that is.
-    fn attach(&mut self, number: u32, process: u32, asked: [u64; 2]) -> Option<[u64; 2]> {
+    fn attach(&mut self, id: StreamId, process: u32, asked: [u64; 2]) -> Option<[u64; 2]> {
         let running = self.processes.get_mut(process)?;
         let mut offsets = asked;
         for (offset, output) in offsets.iter_mut().zip(&running.outputs) {
             *offset = (*offset).clamp(output.ring.oldest(), output.ring.total());
         }
-        running.readers.insert(number, offsets);
+        running.readers.insert(id, offsets);
         Some(offsets)
     }
 

@@ -2,6 +2,7 @@
 
 use super::input::Input;
 use super::output::{KEPT, Ring};
+use super::stream::StreamId;
 use crate::sys::process::Exit;
 use crate::sys::signal;
 use serde_json::{Value, json};
@@ -22,6 +23,8 @@ pub struct Output {
 pub struct Process {
     pub pid: i32,
     pub argv: Vec<String>,
+    /// Whose it is to the client; kept and told, never acted upon.
+    pub attachment: Option<String>,
     pub started_at_ms: u64,
     pub outputs: [Output; 2],
     pub input: Input,
@@ -33,7 +36,7 @@ pub struct Process {
     /// Until when a terminal may still deliver what was written before the end.
     pub linger: Option<Instant>,
     /// How far each attached stream has come, per channel.
-    pub readers: BTreeMap<u32, [u64; 2]>,
+    pub readers: BTreeMap<StreamId, [u64; 2]>,
 }
 
 impl Process {
@@ -83,7 +86,13 @@ impl Process {
             "pid": self.pid,
             "argv": self.argv,
             "startedAtMs": self.started_at_ms,
+            "pty": self.has_terminal,
+            "stdout": self.outputs[0].ring.total(),
+            "stderr": self.outputs[1].ring.total(),
         });
+        if let Some(attachment) = &self.attachment {
+            summary["attachment"] = json!(attachment);
+        }
         if let Some(exit) = self.exit_json() {
             summary["exit"] = exit;
         }

@@ -1,6 +1,7 @@
 //! The ends of processes: children, orphans, and time that is up.
 
 use super::Server;
+use super::family;
 use super::source::Source;
 use crate::sys::process::{self, Exit, Reaped};
 use crate::sys::{descriptor, epoll};
@@ -134,7 +135,7 @@ impl Server {
         }
     }
 
-    /// Kills whose time is up, with all their group.
+    /// Kills whose time is up, with all that they have started.
     pub fn end_what_is_due(&mut self) {
         let now = Instant::now();
         let is_due = |due: Option<Instant>| due.is_some_and(|due| due <= now);
@@ -155,6 +156,7 @@ impl Server {
                 process.deadline = None;
                 process.is_timed_out = true;
                 // Not reaped yet, so the number is still its own.
+                family::kill(process.pid);
                 let _ = process::signal_group(process.pid, libc::SIGKILL);
             }
             if is_due(process.linger) {

@@ -84,7 +84,7 @@ fn start(id: &str, environment: Dictionary, listener: Option<UnixListener>) -> i
         epoll: Epoll::new()?,
         signals: Signals::of(&[libc::SIGCHLD, libc::SIGTERM])?,
         listener,
-        connection: None,
+        connections: Default::default(),
         streams: Default::default(),
         processes: Default::default(),
         spawner: Spawner::new()?,

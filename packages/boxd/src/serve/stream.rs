@@ -3,10 +3,20 @@
 use super::dial::Dial;
 use super::files::copy::Copying;
 use super::files::list::Listing;
+use super::files::pack::Packing;
 use super::files::read::Reading;
 use super::files::remove::Removing;
+use super::files::unpack::Unpacking;
+use super::files::watch::Watching;
 use super::files::write::Writing;
 use crate::wire::FIRST_CREDIT;
+
+/// A stream among those of every client.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct StreamId {
+    pub connection: u32,
+    pub number: u32,
+}
 
 /// Credit is returned in lumps, not byte by byte.
 const LUMP: u32 = 64 * 1024;
@@ -30,6 +40,9 @@ pub enum Work {
     List(Listing),
     Remove(Removing),
     Move(Copying),
+    Pack(Packing),
+    Unpack(Unpacking),
+    Watch(Watching),
     Dial(Dial),
 }
 

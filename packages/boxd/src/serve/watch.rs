@@ -1,10 +1,10 @@
 //! serve's one loop: everything it waits for, and what it does then.
 
 use super::confine::Identity;
-use super::connection::Connection;
+use super::connection::{Connection, Connections};
 use super::scratch::Scratch;
 use super::source::Source;
-use super::stream::Stream;
+use super::stream::{Stream, StreamId};
 use super::table::Table;
 use crate::sys::epoll::{self, Epoll, Event};
 use crate::sys::memory;
@@ -34,8 +34,8 @@ pub struct Server {
     pub epoll: Epoll,
     pub signals: Signals,
     pub listener: Option<UnixListener>,
-    pub connection: Option<Connection>,
-    pub streams: BTreeMap<u32, Stream>,
+    pub connections: Connections,
+    pub streams: BTreeMap<StreamId, Stream>,
     pub processes: Table,
     pub spawner: Spawner,
     pub leftovers: BTreeMap<u32, OwnedFd>,
@@ -107,12 +107,13 @@ impl Server {
         match Source::of(event.token) {
             Source::Listener => self.welcome(),
             Source::Signals => self.hear_signals(),
-            Source::Reader => self.hear(),
+            Source::Reader { connection } => self.hear(connection),
             // The loop flushes anyway.
-            Source::Writer => {}
+            Source::Writer { .. } => {}
             Source::Output { process, channel } => self.read_output(process, channel),
             Source::Input { process } => self.feed(process),
-            Source::Dial { stream } => self.dial_event(stream, event),
+            Source::Dial(stream) => self.dial_event(stream, event),
+            Source::Watch(stream) => self.hear_of_files(stream),
             Source::Leftover(number) => self.drain_leftover(number),
         }
     }
@@ -133,17 +134,25 @@ impl Server {
         }
     }
 
-    /// A new client takes the place of the old one, whose streams are over.
+    /// Nobody is kept out: where there is no room, somebody who is there goes.
     pub fn meet(&mut self, mut connection: Connection) {
-        self.part();
+        if let Some(number) = self.connections.to_leave(|number| self.is_busy(number)) {
+            self.part(number);
+        }
         let hello = json!({"protocol": PROTOCOL, "boxd": VERSION, "id": self.id});
         connection.outbound.json(Kind::Hello, 0, &hello);
-        self.connection = Some(connection);
+        self.connections.insert(connection);
+    }
+
+    fn is_busy(&self, connection: u32) -> bool {
+        let first = StreamId { connection, number: 0 };
+        let last = StreamId { connection, number: u32::MAX };
+        self.streams.range(first..=last).next().is_some()
     }
 
     /// The client is gone; what it has started goes on.
-    pub fn part(&mut self) {
-        let Some(connection) = self.connection.take() else {
+    pub fn part(&mut self, number: u32) {
+        let Some(connection) = self.connections.remove(number) else {
             return;
         };
         // Both descriptors stand for one socket, so closing them is not enough for the kernel.
@@ -153,10 +162,13 @@ impl Server {
         if connection.is_writing {
             self.epoll.remove(&connection.writer);
         }
-        for (stream, over) in std::mem::take(&mut self.streams) {
-            self.let_go(stream, over);
+        let ids: Vec<StreamId> = self.streams.keys().copied().collect();
+        for id in ids.into_iter().filter(|id| id.connection == number) {
+            if let Some(over) = self.streams.remove(&id) {
+                self.let_go(id, over);
+            }
         }
-        if self.listener.is_none() {
+        if self.listener.is_none() && self.connections.is_empty() {
             // Over standard streams nobody can come back.
             process::exit_now(0);
         }

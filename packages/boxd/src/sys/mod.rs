@@ -6,6 +6,8 @@ pub mod descriptor;
 pub mod epoll;
 pub mod filesystem;
 pub mod filter;
+pub mod inotify;
+pub mod link;
 pub mod loop_device;
 pub mod memory;
 pub mod mount;
@@ -19,6 +21,7 @@ pub mod time;
 pub mod title;
 pub mod tty;
 pub mod unix_socket;
+pub mod xattr;
 
 use std::ffi::CString;
 use std::io;

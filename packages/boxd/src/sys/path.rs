@@ -1,7 +1,7 @@
 //! Names in directories that are open.
 
 use super::{c_string, checked, checked_fd};
-use std::ffi::OsString;
+use std::ffi::{CString, OsString};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -160,6 +160,21 @@ pub fn set_mode_at(at: BorrowedFd, name: impl AsRef<Path>, mode: u32) -> io::Res
     let name = c_string(name)?;
     // SAFETY: `name` is NUL-terminated.
     checked(unsafe { libc::fchmodat(at.as_raw_fd(), name.as_ptr(), mode, 0) })?;
+    Ok(())
+}
+
+/// The path of a file that is open, for calls that take no descriptor. It leads to that very
+/// file, whatever its names lead to by now.
+pub fn through(file: BorrowedFd) -> CString {
+    let digits = format!("/proc/self/fd/{}", file.as_raw_fd());
+    CString::new(digits).unwrap_or_default()
+}
+
+/// Changes the mode of a file that is open only by its path.
+pub fn set_mode_through(file: BorrowedFd, mode: u32) -> io::Result<()> {
+    let path = through(file);
+    // SAFETY: `path` is NUL-terminated.
+    checked(unsafe { libc::chmod(path.as_ptr(), mode) })?;
     Ok(())
 }
 

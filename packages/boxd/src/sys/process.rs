@@ -137,6 +137,14 @@ pub fn signal_group(leader: i32, signal: i32) -> io::Result<()> {
     Ok(())
 }
 
+/// Sends a signal to one process, which may be gone by now. Never to us, a group or everyone.
+pub fn signal_one(pid: i32, signal: i32) {
+    if pid > 1 && pid as u32 != std::process::id() {
+        // SAFETY: takes no pointers.
+        unsafe { libc::kill(pid, signal) };
+    }
+}
+
 /// Sends a signal to every process of this pid namespace but ourselves, if we are its init.
 /// Anybody else's "everyone" would be the machine.
 pub fn signal_everyone(signal: i32) {

@@ -29,6 +29,8 @@ pub struct Program {
     pub standard_streams: [RawFd; 3],
     /// Take the terminal on standard input as the controlling one.
     pub terminal: bool,
+    /// Orphans below the program become its children instead of the first process's.
+    pub adopts_orphans: bool,
     pub identity: Become,
     pub capabilities: Capabilities,
     /// What the bounding set still holds and the program may not have.
@@ -132,6 +134,9 @@ fn take_streams(program: &Program) -> io::Result<()> {
         }
         if program.terminal {
             checked(libc::ioctl(0, libc::TIOCSCTTY, 0))?;
+        }
+        if program.adopts_orphans {
+            checked(libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))?;
         }
     }
     Ok(())

@@ -21,10 +21,11 @@ pub enum Code {
     Exhausted,
     Unavailable,
     Refused,
+    Unsupported,
     Internal,
 }
 
-const SPELLINGS: [(Code, &str); 16] = [
+const SPELLINGS: [(Code, &str); 17] = [
     (Code::InvalidRequest, "invalid_request"),
     (Code::AlreadyExists, "already_exists"),
     (Code::NotFound, "not_found"),
@@ -40,6 +41,7 @@ const SPELLINGS: [(Code, &str); 16] = [
     (Code::Exhausted, "exhausted"),
     (Code::Unavailable, "unavailable"),
     (Code::Refused, "refused"),
+    (Code::Unsupported, "unsupported"),
     (Code::Internal, "internal"),
 ];
 
@@ -93,6 +95,8 @@ impl Failure {
             libc::ELOOP | libc::ENAMETOOLONG | libc::EINVAL | libc::EILSEQ | libc::ENXIO => {
                 Code::InvalidRequest
             }
+            libc::ENODATA => Code::NotFound,
+            libc::EOPNOTSUPP => Code::Unsupported,
             _ => Code::Internal,
         };
         Failure::new(code, format!("{path}: {error}"))

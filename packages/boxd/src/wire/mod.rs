@@ -2,6 +2,7 @@
 
 pub mod failure;
 pub mod fields;
+pub mod file_request;
 pub mod frame;
 pub mod hold_request;
 pub mod inbound;

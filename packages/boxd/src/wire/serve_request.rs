@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use super::fields::{Dictionary, Fields};
+use super::file_request::FileRequest;
 use super::frame::Object;
 
 pub enum ServeRequest {
@@ -10,13 +11,7 @@ pub enum ServeRequest {
     Processes,
     Signal { process: String, signal: String },
     Resize { process: String, size: Size },
-    Read { path: String, offset: u64, length: Option<u64>, user: Asked },
-    Write(Write),
-    Stat { path: String, follow: bool, user: Asked },
-    List { path: String, depth: u32, user: Asked },
-    Mkdir { path: String, parents: bool, mode: Option<u32>, user: Asked },
-    Move { from: String, to: String, user: Asked },
-    Remove { path: String, recursive: bool, user: Asked },
+    Files(FileRequest, Asked),
     Dial { port: u16 },
     Extend { ttl_ms: u64 },
     Claim { id: String, env: Dictionary },
@@ -33,19 +28,12 @@ pub struct Exec {
     pub stdin: bool,
     pub timeout_ms: Option<u64>,
     pub pty: Option<Size>,
+    pub attachment: Option<String>,
 }
 
 pub struct Size {
     pub cols: u16,
     pub rows: u16,
-}
-
-pub struct Write {
-    pub path: String,
-    pub mode: Option<u32>,
-    pub user: Asked,
-    pub parents: bool,
-    pub append: bool,
 }
 
 impl ServeRequest {
@@ -76,50 +64,7 @@ impl ServeRequest {
             }
             "extend" => ServeRequest::Extend { ttl_ms: fields.number("ttlMs")? },
             "dial" => ServeRequest::Dial { port: fields.small("port")? },
-            _ => ServeRequest::parse_files(&op, fields, user)?,
-        })
-    }
-
-    fn parse_files(op: &str, mut fields: Fields, user: Asked) -> Result<ServeRequest, Failure> {
-        Ok(match op {
-            "read" => ServeRequest::Read {
-                path: fields.text("path")?,
-                offset: fields.number_if_any("offset")?.unwrap_or(0),
-                length: fields.number_if_any("length")?,
-                user,
-            },
-            "write" => ServeRequest::Write(Write {
-                path: fields.text("path")?,
-                mode: fields.small_if_any("mode")?,
-                user,
-                parents: fields.flag("parents", false)?,
-                append: fields.flag("append", false)?,
-            }),
-            "stat" => ServeRequest::Stat {
-                path: fields.text("path")?,
-                follow: fields.flag("follow", true)?,
-                user,
-            },
-            "list" => ServeRequest::List {
-                path: fields.text("path")?,
-                depth: fields.small_if_any("depth")?.unwrap_or(1),
-                user,
-            },
-            "mkdir" => ServeRequest::Mkdir {
-                path: fields.text("path")?,
-                parents: fields.flag("parents", false)?,
-                mode: fields.small_if_any("mode")?,
-                user,
-            },
-            "move" => {
-                ServeRequest::Move { from: fields.text("from")?, to: fields.text("to")?, user }
-            }
-            "remove" => ServeRequest::Remove {
-                path: fields.text("path")?,
-                recursive: fields.flag("recursive", false)?,
-                user,
-            },
-            other => return Err(fields.unknown_op(other)),
+            _ => ServeRequest::Files(FileRequest::parse(&op, fields)?, user),
         })
     }
 }
@@ -134,6 +79,7 @@ impl Exec {
             stdin: fields.flag("stdin", false)?,
             timeout_ms: fields.number_if_any("timeoutMs")?,
             pty: fields.object_if_any("pty")?.map(Size::parse).transpose()?,
+            attachment: fields.text_if_any("attachment")?,
         })
     }
 }

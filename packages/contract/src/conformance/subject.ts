@@ -1,6 +1,7 @@
 import type { Files } from "../files.ts";
 import type { Metrics } from "../metrics.ts";
-import type { ExecInput, Process } from "../process.ts";
+import type { Ports } from "../ports.ts";
+import type { ExecInput, Process, ProcessInfo, Terminals } from "../process.ts";
 
 /**
  * What the suite drives. The same cases run in three rings: on an extension directly, through
@@ -18,7 +19,11 @@ export interface SubjectSandbox {
   readonly id: string;
   exec(input: ExecInput): Promise<Process>;
   attachProcess(id: string, from?: { stdout?: number; stderr?: number }): Promise<Process>;
+  processes(): Promise<ProcessInfo[]>;
   readonly files: Files;
+  /** Where the facet is absent, these refuse with `unsupported`. */
+  readonly pty: Terminals;
+  readonly ports: Ports;
   pause(): Promise<unknown>;
   resume(): Promise<unknown>;
   metrics(): Promise<Metrics>;

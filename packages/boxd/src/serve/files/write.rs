@@ -9,7 +9,7 @@ use crate::serve::stream::Work;
 use crate::serve::users::User;
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::wire::failure::Failure;
-use crate::wire::serve_request::Write as Request;
+use crate::wire::file_request::Write as Request;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Read, Write as _};

@@ -1,7 +1,8 @@
 import { type Box, SandboxerError } from "@sandboxer/contract";
 import type { Connection } from "./connection.ts";
 import { openFiles } from "./files.ts";
-import { openProcess } from "./process.ts";
+import { openPorts } from "./ports.ts";
+import { listProcesses, openProcess } from "./process.ts";
 
 export const PROTOCOL_VERSION = 0;
 
@@ -23,6 +24,13 @@ export async function openBox(connection: Connection, facts: BoxFacts): Promise<
   return {
     ...facts,
     files: openFiles(connection),
+    ports: openPorts(connection),
+    pty: {
+      async resize(process, { cols, rows }) {
+        await connection.call("resize", { process, cols, rows });
+      },
+    },
+    processes: () => listProcesses(connection),
     closed: connection.closed,
     close: () => connection.close(),
     async exec(request, attachmentId) {

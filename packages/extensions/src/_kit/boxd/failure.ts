@@ -16,7 +16,8 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   storage_full: "storage_full",
   exhausted: "capacity_exhausted",
   unavailable: "extension_unavailable",
-  refused: "extension_failed",
+  refused: "port_closed",
+  unsupported: "unsupported",
 };
 
 /** The message comes from inside, so it is only ever shown, cut to a length, never acted upon. */

@@ -4,9 +4,12 @@ import {
   fileEntrySchema,
   type ReadOptions,
   SandboxerError,
+  unpackedSchema,
 } from "@sandboxer/contract";
 import type { Connection } from "./connection.ts";
-import type { Stream } from "./stream.ts";
+import { content, upload } from "./content.ts";
+import { openWatch } from "./watch.ts";
+import { openXattrs } from "./xattrs.ts";
 
 /** A listing longer than this is refused: it is held in memory as a whole. */
 const MAXIMUM_LISTING_BYTES = 64 << 20;
@@ -21,14 +24,7 @@ export function openFiles(connection: Connection): Files {
 
     async write(path, source, options = {}) {
       const stream = await connection.open("write", { path, ...options });
-      try {
-        await stream.reply;
-        for await (const part of source) await stream.send(0, part);
-        await stream.sendEof(0);
-        return Number((await resultOf(stream)).bytes);
-      } finally {
-        stream.cancel();
-      }
+      return Number((await upload(stream, source)).bytes);
     },
 
     async stat(path, options = {}) {
@@ -53,26 +49,32 @@ export function openFiles(connection: Connection): Files {
     async remove(path, options = {}) {
       await connection.call("remove", { path, ...options });
     },
+
+    async chmod(path, mode, options = {}) {
+      await connection.call("chmod", { path, mode, ...options });
+    },
+
+    async symlink(path, target, options = {}) {
+      await connection.call("symlink", { path, target, ...options });
+    },
+
+    watch: (path, options = {}) => openWatch(connection, path, options),
+
+    async pack(path, options = {}) {
+      const stream = await connection.open("pack", { path, ...options });
+      await stream.reply;
+      return content(stream);
+    },
+
+    async unpack(path, source, options = {}) {
+      const stream = await connection.open("unpack", { path, ...options });
+      const unpacked = unpackedSchema.safeParse(await upload(stream, source));
+      if (unpacked.success) return unpacked.data;
+      throw new SandboxerError("extension_failed", "the sandbox sent a broken answer");
+    },
+
+    ...openXattrs(connection),
   };
-}
-
-async function* content(stream: Stream): AsyncGenerator<Uint8Array> {
-  try {
-    for (;;) {
-      const item = await stream.next();
-      if (item.type === "data") yield item.data;
-      if (item.type === "end") return;
-    }
-  } finally {
-    stream.cancel();
-  }
-}
-
-async function resultOf(stream: Stream): Promise<Readonly<Record<string, unknown>>> {
-  for (;;) {
-    const item = await stream.next();
-    if (item.type === "end") return item.result;
-  }
 }
 
 async function entriesOf(source: AsyncIterable<Uint8Array>): Promise<FileEntry[]> {

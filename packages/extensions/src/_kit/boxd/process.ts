@@ -1,4 +1,12 @@
-import { exitSchema, type Process, type ProcessEvent, type Signal } from "@sandboxer/contract";
+import {
+  exitSchema,
+  type Process,
+  type ProcessEvent,
+  type ProcessInfo,
+  processInfoSchema,
+  SandboxerError,
+  type Signal,
+} from "@sandboxer/contract";
 import type { Connection } from "./connection.ts";
 import { ProtocolError } from "./frame.ts";
 import type { Stream } from "./stream.ts";
@@ -17,6 +25,7 @@ export async function openProcess(connection: Connection, stream: Stream): Promi
     async signal(signal: Signal) {
       await connection.call("signal", { process: id, signal });
     },
+    detach: () => stream.cancel(),
   };
 }
 
@@ -28,6 +37,7 @@ async function* events(
   try {
     for (;;) {
       const item = await stream.next();
+      if (item.type === "cancelled") return;
       if (item.type === "data") {
         const type = item.channel === 2 ? "stderr" : "stdout";
         yield { type, offset: offsets[type], data: item.data };
@@ -42,4 +52,22 @@ async function* events(
   } finally {
     stream.cancel();
   }
+}
+
+export async function listProcesses(connection: Connection): Promise<ProcessInfo[]> {
+  const { processes } = await connection.call("processes");
+  if (Array.isArray(processes)) return processes.map(infoOf);
+  throw new SandboxerError("extension_failed", "the sandbox sent a broken list of processes");
+}
+
+function infoOf({ process, attachment, stdout, stderr, ...rest }: Record<string, unknown>): ProcessInfo {
+  const info = processInfoSchema.safeParse({
+    ...rest,
+    id: process,
+    stdoutBytes: stdout,
+    stderrBytes: stderr,
+    ...(attachment === undefined ? {} : { attachmentId: attachment }),
+  });
+  if (info.success) return info.data;
+  throw new SandboxerError("extension_failed", "the sandbox sent a broken list of processes");
 }

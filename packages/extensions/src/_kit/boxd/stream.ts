@@ -12,7 +12,9 @@ type Json = Readonly<Record<string, unknown>>;
 export type StreamItem =
   | { readonly type: "data"; readonly channel: Channel; readonly data: Uint8Array }
   | { readonly type: "eof"; readonly channel: Channel }
-  | { readonly type: "end"; readonly result: Json };
+  | { readonly type: "end"; readonly result: Json }
+  /** Our own doing: `cancel` was called while somebody waited. */
+  | { readonly type: "cancelled" };
 
 /** What a stream needs of the connection it runs on. */
 export interface Wire {
@@ -33,6 +35,7 @@ export class Stream {
   #reply = Promise.withResolvers<Json>();
   #failure: SandboxerError | undefined;
   #over = false;
+  #cancelled = false;
   /** Bytes we may still send. */
   #credit = INITIAL_CREDIT_BYTES;
   #creditWaiters: (() => void)[] = [];
@@ -60,6 +63,7 @@ export class Stream {
         return item;
       }
       if (this.#failure) throw this.#failure;
+      if (this.#cancelled) return { type: "cancelled" };
       if (this.#over) throw new SandboxerError("internal", "read past the end of a stream");
       await new Promise<void>((resolve) => {
         this.#waiting = { resolve };
@@ -87,6 +91,8 @@ export class Stream {
 
   cancel(): void {
     if (this.#over) return;
+    this.#cancelled = true;
+    this.#items.length = 0;
     this.#wire.send({ kind: "CANCEL", stream: this.id });
     this.#finish();
   }

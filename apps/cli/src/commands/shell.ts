@@ -1,0 +1,66 @@
+import type { Client, Sandbox } from "@sandboxer/sdk";
+import type { Command } from "commander";
+import { durationMs } from "../arguments.ts";
+import { exitCodeOf, forwardSignals, whenReaderLeaves } from "../relay.ts";
+
+interface Options {
+  readonly user?: string;
+  readonly cwd?: string;
+  readonly ttl?: number;
+}
+
+/** The user's own, as the sandbox has it. */
+const SHELL = ["/bin/sh", "-c", 'exec "${SHELL:-/bin/sh}" -i'];
+
+export function register(program: Command): void {
+  program
+    .command("shell")
+    .description("open a shell in a sandbox, or in a fresh one that goes when you leave")
+    .argument("[sandbox]", "its id or name; left out, a fresh one")
+    .option("--cwd <folder>", "where to start; relative ones start at the home")
+    .option("-u, --user <user>", "whose shell, by name or uid (default: user)")
+    .option("--ttl <time>", "the longest a fresh sandbox lives (default: 1h)", durationMs)
+    .option("--json", "give errors as JSON")
+    .addHelpText("after", "\nExample:\n  $ sandboxer shell build")
+    .action(shell);
+}
+
+async function shell(idOrName: string | undefined, { user, cwd, ttl }: Options): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const { lendTerminal, terminalSize, terminalVariables } = await import("../terminal.ts");
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<number>();
+  forwardSignals(() => undefined, stop);
+  whenReaderLeaves(stop);
+
+  const exitCode = await withClient(async (client) => {
+    const { sandbox, leave } = await enter(client);
+    try {
+      const remote = await sandbox.exec({
+        argv: SHELL,
+        env: terminalVariables(),
+        stdin: true,
+        pty: terminalSize(),
+        ...(cwd && { cwd }),
+        ...(user !== undefined && { user }),
+      });
+      const finished = lendTerminal(remote).then(exitCodeOf);
+      finished.catch(() => {});
+      const code = await Promise.race([finished, stopped.then((code) => ({ code }))]);
+      if (typeof code === "number") return code;
+      // The terminal is gone or we are told to go: the shell is told as a terminal would.
+      await remote.signal("HUP").catch(() => {});
+      return code.code;
+    } finally {
+      await leave();
+    }
+  });
+  process.exit(exitCode);
+
+  async function enter(client: Client): Promise<{ sandbox: Sandbox; leave(): Promise<unknown> }> {
+    if (idOrName !== undefined) {
+      return { sandbox: await client.sandboxes.get(idOrName), leave: async () => {} };
+    }
+    const sandbox = await client.sandboxes.create({ ...(ttl && { ttlMs: ttl }) });
+    return { sandbox, leave: () => sandbox.destroy() };
+  }
+}

@@ -1,0 +1,232 @@
+//! Where the things of an archive come to lie: below one directory, which nothing leaves.
+//!
+//! No link is ever followed, not even one that the archive itself has made: every directory is
+//! opened below the first with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS.
+
+use super::archive_path;
+use crate::sys::link;
+use crate::sys::path::{self, PLAIN};
+use crate::tar::reader::Sink;
+use crate::tar::{Entry, Kind, Malformed};
+use crate::wire::failure::{Code, Failure};
+use crate::wire::file_request::Limits;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+const NEW_DIRECTORY: u32 = 0o755;
+
+pub struct Landing {
+    base: OwnedFd,
+    limits: Limits,
+    /// The sandbox's root keeps owners and all mode bits; for others the files become their own.
+    is_root: bool,
+    current: Option<(File, PathBuf, Entry)>,
+    /// Directories that their owner may not fill, closed when nothing more is put into them.
+    closed: Vec<(PathBuf, u32)>,
+    pub entries: u64,
+    pub bytes: u64,
+    /// Devices, pipes and the like, of which none is ever made.
+    pub skipped: u64,
+}
+
+impl Landing {
+    pub fn below(base: OwnedFd, limits: Limits, is_root: bool) -> Landing {
+        let (current, closed) = (None, Vec::new());
+        Landing { base, limits, is_root, current, closed, entries: 0, bytes: 0, skipped: 0 }
+    }
+
+    pub fn close_directories(&mut self) -> Result<(), Failure> {
+        for (path, mode) in std::mem::take(&mut self.closed).into_iter().rev() {
+            path::open_directory(self.base.as_fd(), &path, PLAIN)
+                .and_then(|directory| path::set_mode_through(directory.as_fd(), mode))
+                .map_err(|error| Failure::about_path(path.display(), &error))?;
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, entry: &Entry, whole: &Path) -> io::Result<()> {
+        let Some(name) = whole.file_name() else {
+            // The directory it is unpacked to is there already.
+            return Ok(());
+        };
+        let parent = self.directory(whole.parent().unwrap_or(Path::new("")))?;
+        let parent = parent.as_fd();
+        match entry.kind {
+            Kind::Directory => self.place_directory(parent, name, entry, whole),
+            Kind::File => {
+                make_room(parent, name)?;
+                let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
+                let file = path::open(parent, name, flags, 0o600, PLAIN)?;
+                self.current = Some((File::from(file), whole.to_owned(), entry.clone()));
+                Ok(())
+            }
+            Kind::SymbolicLink => {
+                make_room(parent, name)?;
+                path::make_symlink(parent, name, OsStr::from_bytes(&entry.target))?;
+                self.sign(parent, name, entry);
+                Ok(())
+            }
+            Kind::HardLink | Kind::Other => Err(io::Error::from_raw_os_error(libc::EINVAL)),
+        }
+    }
+
+    fn place_directory(
+        &mut self,
+        parent: BorrowedFd,
+        name: &OsStr,
+        entry: &Entry,
+        whole: &Path,
+    ) -> io::Result<()> {
+        let mode = self.allowed(entry.mode);
+        let is_there = match path::stat(parent, name) {
+            Ok(found) if found.st_mode & libc::S_IFMT == libc::S_IFDIR => true,
+            Ok(_) => path::unlink(parent, name).map(|()| false)?,
+            Err(_) => false,
+        };
+        if !is_there {
+            path::make_directory(parent, name, NEW_DIRECTORY)?;
+        }
+        let directory = path::open_directory(parent, name, PLAIN)?;
+        match path::set_mode_through(directory.as_fd(), mode | 0o700) {
+            // Somebody else's: it can be filled, perhaps, but not changed.
+            Err(_) if is_there => return Ok(()),
+            outcome => outcome?,
+        }
+        if mode & 0o700 != 0o700 {
+            self.closed.push((whole.to_owned(), mode));
+        }
+        if self.is_root {
+            let _ = link::set_owner(parent, name, entry.uid, entry.gid);
+        }
+        Ok(())
+    }
+
+    /// A second name for a file that lies here already. Never for a link, a directory or
+    /// anything outside.
+    fn place_hard_link(&mut self, entry: &Entry, whole: &Path) -> Result<(), Failure> {
+        let target = archive_path::checked(&entry.target, self.limits.depth)?;
+        let link_them = || {
+            let (Some(name), Some(old)) = (whole.file_name(), target.file_name()) else {
+                return Err(io::Error::from_raw_os_error(libc::EISDIR));
+            };
+            let from = path::open_directory(self.base.as_fd(), below(&target), PLAIN)?;
+            if path::stat(from.as_fd(), old)?.st_mode & libc::S_IFMT != libc::S_IFREG {
+                return Err(io::Error::from_raw_os_error(libc::EINVAL));
+            }
+            if target == whole {
+                return Ok(());
+            }
+            let parent = self.directory(whole.parent().unwrap_or(Path::new("")))?;
+            make_room(parent.as_fd(), name)?;
+            link::make_hard_link(from.as_fd(), old, parent.as_fd(), name)
+        };
+        link_them().map_err(|error| Failure::about_path(whole.display(), &error))
+    }
+
+    /// A directory below the first, made where it is missing.
+    fn directory(&self, path: &Path) -> io::Result<OwnedFd> {
+        let open = |path: &Path| path::open_directory(self.base.as_fd(), here(path), PLAIN);
+        match open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            outcome => return outcome,
+        }
+        let mut parent = open(Path::new(""))?;
+        for part in path {
+            match path::make_directory(parent.as_fd(), part, NEW_DIRECTORY) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => parent = path::open_directory(parent.as_fd(), part, PLAIN)?,
+            }
+        }
+        Ok(parent)
+    }
+
+    fn allowed(&self, mode: u32) -> u32 {
+        mode & if self.is_root { 0o7777 } else { 0o777 }
+    }
+
+    /// Owner and time, where they can be kept; an archive's word is no reason to fail.
+    fn sign(&self, parent: BorrowedFd, name: &OsStr, entry: &Entry) {
+        if self.is_root {
+            let _ = link::set_owner(parent, name, entry.uid, entry.gid);
+        }
+        let _ = link::set_mtime(parent, name, entry.mtime);
+    }
+
+    fn count(&mut self, entry: &Entry) -> Result<(), Failure> {
+        self.entries += 1;
+        self.bytes = self.bytes.saturating_add(entry.size);
+        let too_much = |what: &str| {
+            Err(Failure::new(Code::StorageFull, format!("the archive holds too many {what}")))
+        };
+        match () {
+            () if self.entries > self.limits.entries => too_much("entries"),
+            () if self.bytes > self.limits.bytes => too_much("bytes"),
+            () => Ok(()),
+        }
+    }
+}
+
+impl Sink for Landing {
+    type Error = Failure;
+
+    fn refuse(Malformed(why): Malformed) -> Failure {
+        Failure::invalid(format!("not an archive for us: {why}"))
+    }
+
+    fn entry(&mut self, entry: &Entry) -> Result<(), Failure> {
+        self.count(entry)?;
+        let whole = archive_path::checked(&entry.path, self.limits.depth)?;
+        match entry.kind {
+            Kind::Other => {
+                self.skipped += 1;
+                Ok(())
+            }
+            Kind::HardLink => self.place_hard_link(entry, &whole),
+            _ => self
+                .place(entry, &whole)
+                .map_err(|error| Failure::about_path(whole.display(), &error)),
+        }
+    }
+
+    fn content(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let Some((file, whole, _)) = &mut self.current else {
+            return Ok(());
+        };
+        file.write_all(bytes).map_err(|error| Failure::about_path(whole.display(), &error))
+    }
+
+    fn entry_end(&mut self) -> Result<(), Failure> {
+        let Some((file, whole, entry)) = self.current.take() else {
+            return Ok(());
+        };
+        let finish = || {
+            if self.is_root {
+                let _ = std::os::unix::fs::fchown(&file, Some(entry.uid), Some(entry.gid));
+            }
+            // After the owner, because a new owner takes bits away.
+            path::set_mode(file.as_fd(), self.allowed(entry.mode))?;
+            link::set_mtime_of(file.as_fd(), entry.mtime)
+        };
+        finish().map_err(|error| Failure::about_path(whole.display(), &error))
+    }
+}
+
+/// Takes away what is there, unless it is a directory.
+fn make_room(parent: BorrowedFd, name: &OsStr) -> io::Result<()> {
+    match path::unlink(parent, name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    }
+}
+
+fn here(path: &Path) -> &Path {
+    if path.as_os_str().is_empty() { Path::new(".") } else { path }
+}
+
+fn below(path: &Path) -> &Path {
+    here(path.parent().unwrap_or(Path::new("")))
+}

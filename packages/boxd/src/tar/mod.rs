@@ -1,0 +1,41 @@
+//! Tar archives: ustar, with PAX and GNU long names read, and PAX written.
+
+pub mod header;
+pub mod pax;
+pub mod reader;
+pub mod writer;
+
+pub const BLOCK: usize = 512;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    File,
+    HardLink,
+    SymbolicLink,
+    Directory,
+    /// Devices, pipes and whatever else: nothing that is ever made from an archive.
+    Other,
+}
+
+/// What an archive says about one thing in it. None of it is to be believed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    pub path: Vec<u8>,
+    /// Where a link leads.
+    pub target: Vec<u8>,
+    pub kind: Kind,
+    pub mode: u32,
+    pub uid: u32,
+    pub gid: u32,
+    pub mtime: i64,
+    pub size: u64,
+}
+
+/// The archive cannot be understood, or must not be.
+#[derive(PartialEq, Eq, Debug)]
+pub struct Malformed(pub &'static str);
+
+/// How many bytes follow `size` to fill its last block.
+pub fn padding(size: u64) -> usize {
+    (BLOCK - (size % BLOCK as u64) as usize) % BLOCK
+}

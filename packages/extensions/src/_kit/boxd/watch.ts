@@ -1,0 +1,41 @@
+import { type FileChange, type FileWatch, fileChangeSchema, SandboxerError } from "@sandboxer/contract";
+import type { Connection } from "./connection.ts";
+import { content } from "./content.ts";
+
+/** boxd's paths end at 4,096 bytes; a longer line is not boxd's. */
+const MAXIMUM_LINE_CHARACTERS = 65_536;
+
+export async function openWatch(
+  connection: Connection,
+  path: string,
+  options: { readonly recursive?: boolean; readonly user?: string },
+): Promise<FileWatch> {
+  const stream = await connection.open("watch", { path, ...options });
+  await stream.reply;
+  return { changes: changes(content(stream)), close: () => stream.cancel() };
+}
+
+async function* changes(source: AsyncIterable<Uint8Array>): AsyncGenerator<FileChange> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const part of source) {
+    const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    if (rest.length > MAXIMUM_LINE_CHARACTERS) throw broken();
+    for (const line of lines) yield changeOf(line);
+  }
+}
+
+function changeOf(line: string): FileChange {
+  try {
+    const change = fileChangeSchema.safeParse(JSON.parse(line));
+    if (change.success) return change.data;
+  } catch (cause) {
+    throw broken(cause);
+  }
+  throw broken();
+}
+
+function broken(cause?: unknown): SandboxerError {
+  return new SandboxerError("extension_failed", "the sandbox sent a broken change", { cause });
+}

@@ -1,0 +1,116 @@
+import { execFile } from "node:child_process";
+import { chmod, lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { landArchive } from "../../apps/cli/src/tar/land.ts";
+import { requires } from "../capabilities/requires.ts";
+import { archiveOf, paxOf } from "../security/archive.ts";
+import { cliOf } from "./cli-process.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+vi.setConfig({ testTimeout: 60_000 });
+
+describe("copying from the command line", () => {
+  let home: string;
+  let local: string;
+  let cli: ReturnType<typeof cliOf>;
+  const sh = async (script: string) => (await cli.run(["exec", "box", "--", "sh", "-c", script])).stdout;
+  const cp = async (from: string, to: string) => {
+    expect(await cli.run(["cp", from, to])).toEqual({ code: 0, stdout: "", stderr: "" });
+  };
+
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), "sandboxer-copy-"));
+    local = join(home, "local");
+    cli = cliOf(home);
+    await mkdir(join(local, "tree/a/b"), { recursive: true });
+    await writeFile(join(local, "tree/a/b/blob"), Buffer.alloc(300_000, 7));
+    await writeFile(join(local, "tree/run"), "#!/bin/sh\necho ran\n");
+    await chmod(join(local, "tree/run"), 0o755);
+    await mkdir(join(local, "tree", "n".repeat(90), "m".repeat(90)), { recursive: true });
+    await writeFile(join(local, "tree", "n".repeat(90), "m".repeat(90), "ü"), "long");
+    await symlink("a/b/blob", join(local, "tree/link"));
+    await cli.run(["create", "--name", "box"]);
+  }, 60_000);
+  afterAll(async () => {
+    await cli.run(["rm", "--all"]);
+    await rm(home, { recursive: true, force: true });
+  }, 60_000);
+
+  it("takes a file in and out", async () => {
+    await cp(join(local, "tree/run"), "box:bin/run");
+    expect(await sh("bin/run")).toBe("ran\n");
+    await cp("box:bin/run", join(local, "back"));
+    expect(await readFile(join(local, "back"), "utf8")).toBe("#!/bin/sh\necho ran\n");
+    expect((await lstat(join(local, "back"))).mode & 0o777).toBe(0o755);
+  });
+
+  it("takes a folder in and out, the same", async () => {
+    await cp(join(local, "tree"), "box:copied");
+    expect(await sh("./copied/run; readlink copied/link")).toBe("ran\na/b/blob\n");
+    await cp("box:copied", join(local, "returned"));
+    const { stdout } = await promisify(execFile)("diff", [
+      "-r",
+      join(local, "tree"),
+      join(local, "returned"),
+    ]);
+    expect(stdout).toBe("");
+    await cp(join(local, "tree"), "box:/tmp");
+    expect(await sh("ls /tmp/tree/run")).toBe("/tmp/tree/run\n");
+  });
+
+  it("refuses what is not there, and two sides of a kind", async () => {
+    expect((await cli.run(["cp", join(local, "nothing"), "box:x"])).code).toBe(66);
+    expect((await cli.run(["cp", "box:nothing", local])).code).toBe(66);
+    expect((await cli.run(["cp", "box:a", "box:b"])).code).toBe(2);
+    expect((await cli.run(["cp", local, join(local, "x")])).code).toBe(2);
+  });
+
+  const hostile: [string, Parameters<typeof archiveOf>[0]][] = [
+    ["..", [{ name: "../planted", content: "bad" }]],
+    ["an absolute path", [{ name: "/tmp/planted-by-cp", content: "bad" }]],
+    ["a PAX path", [paxOf({ path: "../planted" }), { name: "harmless", content: "bad" }]],
+    [
+      "through a file",
+      [
+        { name: "f", content: "x" },
+        { name: "f/planted", content: "bad" },
+      ],
+    ],
+    ["a hard link", [{ name: "h", type: "1", target: "../canary" }]],
+    ["a device", [{ name: "d", type: "3" }]],
+  ];
+  it.each(hostile)(
+    "FS-1 lets no archive of a sandbox out of the folder it is copied to: %s",
+    async (_, members) => {
+      const place = await mkdtemp(join(home, "landing-"));
+      const archive = (async function* () {
+        yield archiveOf(members);
+      })();
+      await expect(landArchive(archive, join(place, "in"))).rejects.toMatchObject({
+        code: "extension_failed",
+      });
+      await expect(lstat(join(place, "planted"))).rejects.toMatchObject({ code: "ENOENT" });
+      await expect(lstat("/tmp/planted-by-cp")).rejects.toMatchObject({ code: "ENOENT" });
+    },
+  );
+
+  it("FS-1 makes no link on this machine that leads away, and writes through none", async () => {
+    const place = await mkdtemp(join(home, "landing-"));
+    await writeFile(join(place, "canary"), "canary");
+    const archive = (async function* () {
+      yield archiveOf([
+        { name: "out", type: "2", target: "../canary" },
+        { name: "abs", type: "2", target: "/etc" },
+        { name: "out", content: "mine" },
+        { name: "ok", type: "2", target: "out" },
+      ]);
+    })();
+    expect(await landArchive(archive, join(place, "in"))).toEqual({ leftOut: ["out", "abs"] });
+    expect(await readFile(join(place, "canary"), "utf8")).toBe("canary");
+    expect(await readFile(join(place, "in/ok"), "utf8")).toBe("mine");
+  });
+});
