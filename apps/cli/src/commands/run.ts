@@ -53,7 +53,7 @@ async function run(argv: string[], { env = {}, cwd, timeout, ttl, image, rootfs 
     } finally {
       await sandbox.destroy();
     }
-  });
+  }, TETHERED);
   process.exit(exitCode);
 
   async function start(sandbox: { exec(input: ExecInput): Promise<Process> }): Promise<number> {
@@ -68,6 +68,9 @@ async function run(argv: string[], { env = {}, cwd, timeout, ttl, image, rootfs 
     return exitCodeOf(await relay(remote, stdin));
   }
 }
+
+/** Nobody else knows of the sandbox: killed, we take it with us. */
+const TETHERED = { tethered: true };
 
 const HOUR_MS = 3_600_000;
 const SLACK_MS = 60_000;
