@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Box, type Extension, SandboxerError } from "@sandboxer/contract";
 import { Connection, dial, openBox } from "../_kit/boxd/index.ts";
 import { findBoxd } from "../_kit/boxd/path.ts";
+import { explain } from "./close.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
 import { heldBoxes } from "./held.ts";
 import { createHold } from "./hold.ts";
@@ -31,13 +32,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
   const images = openImages(join(dir, "images"));
   const hostId = hostname();
 
-  /** Is it the sandbox that is over, or only this connection to it? */
-  const explainClose = async (ref: string): Promise<SandboxerError> => {
-    const boxes = await heldBoxes(hold, hostId, ref).catch(() => undefined);
-    return !boxes || boxes.length === 1
-      ? new SandboxerError("extension_failed", "the connection to the sandbox was replaced or broke")
-      : new SandboxerError("sandbox_gone", `the sandbox ${ref} is over`);
-  };
+  const explainClose = (ref: string) => explain(ref, () => heldBoxes(hold, hostId, ref));
 
   const pool = createPool(hold, poolSize, explainClose);
 
