@@ -55,12 +55,12 @@ export function takeCensus(home: string): Census {
   };
 }
 
-/** Everything that names the home on its command line, and all that shares a pid namespace with it. */
+/** Everything that names the home on its command line or works for it, and all that shares a pid namespace with it. */
 export function processesOf(home: string): number[] {
   const living = readdirSync("/proc")
     .map(Number)
     .filter((pid) => pid > 0 && pid !== process.pid && isAlive(pid));
-  const named = living.filter((pid) => commandOf(pid).includes(home));
+  const named = living.filter((pid) => commandOf(pid).includes(home) || isGatewayOf(pid, home));
   const inside = new Set(named.map((pid) => linkOf(pid, "pid")));
   inside.delete(ourLink("pid"));
   return living.filter((pid) => named.includes(pid) || inside.has(linkOf(pid, "pid")));
@@ -72,6 +72,9 @@ export function holdOf(home: string): number | undefined {
     (pid) => commandOf(pid).includes("boxd hold") && linkOf(pid, "pid") === ourLink("pid"),
   );
 }
+
+const isGatewayOf = (pid: number, home: string) =>
+  readOrNothing(`/proc/${pid}/environ`).includes(`SANDBOXER_HOME=${home}\0`);
 
 const commandOf = (pid: number) => readOrNothing(`/proc/${pid}/cmdline`).replaceAll("\0", " ");
 

@@ -26,7 +26,7 @@ export const startGateway = (home: string) => ready(cliOf(home).start(["up", "--
 /** The same gateway, killed as soon as it comes to that place. */
 export function startDoomed(home: string, dieAt: string): Promise<GatewayProcess> {
   const argv = ["--disable-warning=ExperimentalWarning", DOOMED, home, dieAt];
-  return ready(spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] }));
+  return ready(spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "ignore"] }));
 }
 
 export async function ready(child: ChildProcess): Promise<GatewayProcess> {
