@@ -37,7 +37,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     makeHome(home);
     if (options.listen) closers.push(lockHome(home));
-    const { core, apiKey, close: closeInstallation } = await openInstallation(home, log, { ...options, pool });
+    const {
+      core,
+      apiKey,
+      close: closeInstallation,
+    } = await openInstallation(home, log, { ...options, pool });
     closers.push(closeInstallation);
     await core.start();
     const app = createApp({ core, log, allowed: allowedByEnvironment() });

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;
 use support::client::Answer;
-use support::{World, host, id, in_every_mode, wait_until};
+use support::{World, as_root, host, id, in_every_mode, wait_until};
 
 /// Starts a hold that dies at `place`, and waits for that while `provoke` leads it there.
 fn dies_at(world: &World, place: &str, provoke: impl FnOnce(&World)) {
@@ -25,6 +25,7 @@ fn every_place_to_die_at_is_known_and_tested() {
             refusal.trim().rsplit_once("knows ").unwrap().1.split(' ').collect();
         let mut tested = MAKING.map(|(place, _)| place).to_vec();
         tested.extend(ENDING);
+        tested.extend(LIMITING.iter().chain(&PAUSING));
         tested.extend(["extended", "adopted"]);
         known.sort_unstable();
         tested.sort_unstable();
@@ -36,6 +37,9 @@ fn every_place_to_die_at_is_known_and_tested() {
 const MAKING: [(&str, bool); 5] =
     [("folder", false), ("process", false), ("record", false), ("go", true), ("started", true)];
 const ENDING: [&str; 3] = ["signalled", "buried", "swept"];
+/// Passed only where control groups can be had.
+const LIMITING: [&str; 2] = ["group", "disk"];
+const PAUSING: [&str; 2] = ["frozen", "thawed"];
 
 #[test]
 fn a_hold_that_dies_while_making_a_sandbox_leaves_nothing() {
@@ -102,6 +106,54 @@ fn a_hold_that_dies_while_extending_or_adopting_loses_no_sandbox() {
         assert!(extended["expiresAtMs"].is_u64(), "what was written before it died stands");
         for id in [one, two] {
             assert!(world.destroy(&id));
+        }
+    });
+}
+
+fn limited(world: &World, id: &str) -> Value {
+    let mut request = world.request(id);
+    request["limits"] = json!({"pids": 32, "memoryBytes": 64 << 20, "diskBytes": 32 << 20});
+    request
+}
+
+#[test]
+fn a_hold_that_dies_while_limiting_a_sandbox_leaves_no_group_and_no_disk() {
+    as_root(|world| {
+        for place in LIMITING {
+            let id = id(place);
+            dies_at(world, place, |world| {
+                let mut client = world.hold();
+                let stream = client.open(limited(world, &id));
+                assert!(matches!(client.next_for(stream), Answer::Closed), "{place}");
+            });
+            assert!(!host::groups_named(&id).is_empty(), "control: {place} left one");
+            assert!(world.start().success());
+            wait_until("its folder is cleared away", || world.is_empty());
+            wait_until("its groups are gone", || host::groups_named(&id).is_empty());
+            assert_eq!(host::mounts_below(&world.directory), Vec::<String>::new());
+        }
+    });
+}
+
+#[test]
+fn a_hold_that_dies_while_pausing_or_resuming_leaves_a_sandbox_that_can_do_both() {
+    as_root(|world| {
+        for place in PAUSING {
+            let id = id(place);
+            dies_at(world, place, |world| {
+                world.create_with(limited(world, &id)).unwrap();
+                world.hold().open(json!({"op": "pause", "id": id}));
+                world.hold().open(json!({"op": "resume", "id": id}));
+            });
+            assert!(world.start().success());
+            let mut hold = world.hold();
+            for (op, paused) in [("pause", true), ("resume", false)] {
+                hold.ask(json!({"op": op, "id": id})).end();
+                assert_eq!(world.boxes()[0]["paused"], paused, "{place} {op}");
+            }
+            assert_eq!(world.reconnect(&id).exec(&["echo", "ok"]).text(), "ok\n");
+            assert!(world.destroy(&id));
+            wait_until("its groups are gone", || host::groups_named(&id).is_empty());
         }
     });
 }

@@ -25,7 +25,9 @@ pub fn survivors(folder: &Folder, boot_id: &str, trash: &mut Trash) -> io::Resul
         }
     }
     // The earlier hold may have died with its trash full.
-    trash.wake();
+    if fs::read_dir(folder.trash())?.next().is_some() {
+        trash.wake();
+    }
     Ok(living)
 }
 

@@ -5,13 +5,17 @@ use crate::sys::process;
 use std::sync::OnceLock;
 
 /// In the order in which a sandbox's life passes them.
-pub const PLACES: [&str; 10] = [
+pub const PLACES: [&str; 14] = [
     "folder",
     "process",
+    "group",
     "record",
+    "disk",
     "go",
     "started",
     "extended",
+    "frozen",
+    "thawed",
     "signalled",
     "buried",
     "swept",

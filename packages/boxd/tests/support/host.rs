@@ -63,3 +63,20 @@ pub fn mounts_below(path: &Path) -> Vec<String> {
     let path = path.to_str().unwrap();
     table.lines().filter(|line| line.contains(path)).map(str::to_string).collect()
 }
+
+/// Every control group with this name, in any hierarchy.
+pub fn groups_named(name: &str) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![std::path::PathBuf::from("/sys/fs/cgroup")];
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if entry.file_name() == name {
+                    found.push(entry.path());
+                }
+                waiting.push(entry.path());
+            }
+        }
+    }
+    found
+}
