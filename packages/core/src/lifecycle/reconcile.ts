@@ -1,4 +1,4 @@
-import { isOver, type ListedBox, SandboxerError } from "@sandboxer/contract";
+import { isOver, type ListedBox, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import { isInstanceGone } from "../instance.ts";
 import { ask, callContext } from "../registry/registry.ts";
