@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -98,6 +98,17 @@ asRoot("the census of what only root can leave behind", () => {
     expect(redOf(home)).toEqual(["mounts", "networks"]);
     execFileSync("umount", [kept]);
     expect(redOf(home)).toEqual([]);
+  });
+
+  it("counts a loop device over a file of ours", async ({ skip }) => {
+    const { home } = await homeWithBooks();
+    const file = join(home, "root.key");
+    writeFileSync(file, new Uint8Array(1 << 20));
+    const made = spawnSync("losetup", ["--find", "--show", file], { encoding: "utf8" });
+    if (made.status !== 0) return skip("no loop device can be had here");
+    expect(redOf(home)).toEqual(["disks"]);
+    execFileSync("losetup", ["--detach", made.stdout.trim()]);
+    await expect.poll(() => redOf(home)).toEqual([]);
   });
 
   it("counts a cgroup named after one of our sandboxes, in any hierarchy", async ({ skip }) => {

@@ -1,13 +1,16 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readOrNothing } from "../capabilities/processes.ts";
 import { rowsOf, troubleInTheBooks } from "./books.ts";
+import { commandOf, groupNameOf, namespaceOf, processesOf } from "./processes.ts";
 
 /** What a home has on the machine right now, by kind: each thing named, so that a leak says what it is. */
 export interface Census {
   readonly processes: readonly string[];
   readonly cgroups: readonly string[];
   readonly mounts: readonly string[];
+  /** Loop devices over files of the home. */
+  readonly disks: readonly string[];
   readonly networks: readonly string[];
   readonly sockets: readonly string[];
   readonly boxes: readonly string[];
@@ -22,6 +25,7 @@ export const NOTHING: Census = {
   processes: [],
   cgroups: [],
   mounts: [],
+  disks: [],
   networks: [],
   sockets: [],
   boxes: [],
@@ -40,10 +44,15 @@ export function takeCensus(home: string): Census {
   const ours = (text: string) => text.includes(home) || ids.some((id) => text.includes(id));
   return {
     processes: pids.map((pid) => `${pid} ${commandOf(pid)}`),
-    cgroups: foldersBelow("/sys/fs/cgroup").filter(ours),
+    cgroups: foldersBelow("/sys/fs/cgroup").filter((path) => ours(path) || path.includes(groupNameOf(home))),
     mounts: mounts.filter(ours),
+    disks: entries("/sys/block")
+      .map((name) => `${name} ${readOrNothing(`/sys/block/${name}/loop/backing_file`)}`)
+      .filter(ours),
     networks: [
-      ...new Set([...pids.map((pid) => linkOf(pid, "net")).filter((link) => link !== ourLink("net"))]),
+      ...new Set([
+        ...pids.map((pid) => namespaceOf(pid, "net")).filter((link) => link !== namespaceOf("self", "net")),
+      ]),
       ...mounts.filter((line) => line.includes(" nsfs ") && ours(line)),
     ],
     sockets: readFileSync("/proc/net/unix", "utf8").split("\n").filter(ours),
@@ -54,44 +63,6 @@ export function takeCensus(home: string): Census {
     ...troubleInTheBooks(home),
   };
 }
-
-/** Everything that names the home on its command line or works for it, and all that shares a pid namespace with it. */
-export function processesOf(home: string): number[] {
-  const living = readdirSync("/proc")
-    .map(Number)
-    .filter((pid) => pid > 0 && pid !== process.pid && isAlive(pid));
-  const named = living.filter((pid) => commandOf(pid).includes(home) || isGatewayOf(pid, home));
-  const inside = new Set(named.map((pid) => linkOf(pid, "pid")));
-  inside.delete(ourLink("pid"));
-  return living.filter((pid) => named.includes(pid) || inside.has(linkOf(pid, "pid")));
-}
-
-/** The supervisor itself: it names the home and lives where we do. */
-export function holdOf(home: string): number | undefined {
-  return processesOf(home).find(
-    (pid) => commandOf(pid).includes("boxd hold") && linkOf(pid, "pid") === ourLink("pid"),
-  );
-}
-
-const isGatewayOf = (pid: number, home: string) =>
-  readOrNothing(`/proc/${pid}/environ`).includes(`SANDBOXER_HOME=${home}\0`);
-
-const commandOf = (pid: number) => readOrNothing(`/proc/${pid}/cmdline`).replaceAll("\0", " ");
-
-/** A zombie has let go of everything but its number. */
-export function isAlive(pid: number): boolean {
-  const stat = readOrNothing(`/proc/${pid}/stat`);
-  return stat !== "" && !/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
-}
-
-function linkOf(pid: number | "self", kind: "pid" | "net"): string {
-  try {
-    return readlinkSync(`/proc/${pid}/ns/${kind}`);
-  } catch {
-    return "";
-  }
-}
-const ourLink = (kind: "pid" | "net") => linkOf("self", kind);
 
 const entries = (folder: string) => (existsSync(folder) ? readdirSync(folder) : []);
 
@@ -111,7 +82,8 @@ const EXPECTED = [
   /^root\.key$/,
   /^state\.db(-wal|-shm)?$/,
   /^gateway\.lock(-journal)?$/,
-  /^engine\/hold\.(lock|log|sock)$/,
+  /^engine\/(hold\.(lock|log|sock)|cgroups)$/,
+  /^engine\/disks\/\d+-\d+\.ext4$/,
   /^engine\/images\/host-\d+\//,
 ];
 

@@ -13,6 +13,15 @@ const gateway = await openGateway({
     process.kill(process.pid, "SIGKILL");
   },
 });
+/** On SIGUSR2 it says what it holds on to, once what it does not has been collected. */
+process.on("SIGUSR2", () => {
+  globalThis.gc?.();
+  const { heapUsed } = process.memoryUsage();
+  writeSync(
+    1,
+    `${JSON.stringify({ heapKiB: heapUsed >> 10, resources: process.getActiveResourcesInfo().length })}\n`,
+  );
+});
 const ended = untilSignal(gateway, () => {});
 writeSync(1, `${JSON.stringify({ url: gateway.url, apiKey: gateway.apiKey })}\n`);
 await ended;

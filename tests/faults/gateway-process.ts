@@ -25,7 +25,7 @@ export const startGateway = (home: string) => ready(cliOf(home).start(["up", "--
 
 /** The same gateway, killed as soon as it comes to that place. */
 export function startDoomed(home: string, dieAt: string): Promise<GatewayProcess> {
-  const argv = ["--disable-warning=ExperimentalWarning", DOOMED, home, dieAt];
+  const argv = ["--disable-warning=ExperimentalWarning", "--expose-gc", DOOMED, home, dieAt];
   return ready(spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "ignore"] }));
 }
 

@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { pauseMs, readOrNothing } from "../capabilities/processes.ts";
-import { holdOf, isAlive, NOTHING, processesOf, takeCensus } from "./census.ts";
+import { pauseMs } from "../capabilities/processes.ts";
+import { NOTHING, takeCensus } from "./census.ts";
+import { holdOf, isAlive, processesOf } from "./processes.ts";
 
 type OnFinished = (clean: () => Promise<void> | void) => void;
 
@@ -22,7 +23,7 @@ export function makeHome(onFinished: OnFinished): string {
 
 /** Ends the supervisor, which by now has nothing to hold, and expects that nothing at all is left. */
 export async function expectNothingLeft(home: string): Promise<void> {
-  const patience = { timeout: 30_000, interval: 20 };
+  const patience = { timeout: 15_000, interval: 20 };
   await expect.poll(() => takeCensus(home), patience).toMatchObject({ boxes: [], trash: [] });
   await endHold(home, "SIGTERM");
   await expect.poll(() => takeCensus(home), patience).toEqual(NOTHING);
@@ -33,12 +34,6 @@ export async function endHold(home: string, signal: NodeJS.Signals): Promise<voi
   if (pid === undefined) return;
   kill(pid, signal);
   await expect.poll(() => isAlive(pid), { timeout: 10_000, interval: 10 }).toBe(false);
-}
-
-/** What it has for a start time tells a process from a later one with its number. */
-export function startOf(pid: number): string {
-  const stat = readOrNothing(`/proc/${pid}/stat`);
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
 }
 
 export function kill(pid: number, signal: NodeJS.Signals): void {

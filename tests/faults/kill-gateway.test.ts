@@ -9,6 +9,7 @@ import { expectDeathAt, startDoomed, startGateway } from "./gateway-process.ts";
 import { expectNothingLeft, kill, makeHome } from "./home.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
+const { describe: withLimits } = await requires("linux-userns", "boxd", "limits");
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -30,7 +31,7 @@ async function createOnce(client: Client, name: string): Promise<Sandbox> {
 
 describe("kill -9 of the gateway", () => {
   it("RE-1 leaves out no place", () => {
-    const tested = [...CREATING, ...REFUSED, ...placesOf("exec.", "destroy.", "gone.")];
+    const tested = [...CREATING, ...REFUSED, ...placesOf("exec.", "pause.", "resume.", "destroy.", "gone.")];
     expect(tested.sort()).toEqual(places.sort());
   });
 
@@ -104,6 +105,26 @@ describe("kill -9 of the gateway", () => {
     await expectDeathAt(doomed, place, Promise.resolve());
     const { client, end } = await startGateway(home);
     expect((await client.sandboxes.get(sandbox.id)).info.state).toBe("lost");
+    expect(await end("SIGTERM")).toBe(0);
+    await expectNothingLeft(home);
+  });
+});
+
+withLimits("kill -9 of the gateway while it pauses", () => {
+  it.each(placesOf("pause.", "resume."))("RE-3 at %s leaves a sandbox whose row is true", async (place) => {
+    const home = makeHome(onTestFinished);
+    const doomed = await startDoomed(home, place);
+    const { id } = await doomed.client.sandboxes.create({ ttlMs: 60_000 });
+    const first = await doomed.client.sandboxes.get(id);
+    const both = first.pause().then(() => first.resume());
+    await expectDeathAt(doomed, place, both);
+    const { client, end } = await startGateway(home);
+    const sandbox = await client.sandboxes.get(id);
+    expect(sandbox.info.state).toBe(place.startsWith("pause.") ? "paused" : "running");
+    await sandbox.resume();
+    expect((await sandbox.run(["true"])).exit).toEqual({ kind: "exited", code: 0 });
+    await sandbox.pause();
+    await sandbox.destroy();
     expect(await end("SIGTERM")).toBe(0);
     await expectNothingLeft(home);
   });

@@ -6,9 +6,10 @@ import { requires } from "../capabilities/requires.ts";
 import { cliOf, firstLine } from "../e2e/cli-process.ts";
 import { initPidOf } from "../security/host-view.ts";
 import { eventsOf, rowsOf } from "./books.ts";
-import { holdOf, isAlive, takeCensus } from "./census.ts";
+import { takeCensus } from "./census.ts";
 import { startGateway } from "./gateway-process.ts";
 import { endHold, expectNothingLeft, kill, makeHome } from "./home.ts";
+import { holdOf, isAlive } from "./processes.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd");
 
@@ -136,6 +137,7 @@ describe("time and gateways that are not there", () => {
     const run = cliOf(home).start(["run", "--", "sh", "-c", "echo up; sleep 50"]);
     expect(await firstLine(run)).toBe("up");
     const exited = once(run, "exit");
+    expect(takeCensus(home).processes.join(), "control: the census sees it").toContain("sleep 50");
     run.kill("SIGKILL");
     await exited;
     await expect.poll(() => readdirSync(`${home}/engine/boxes`), SOON).toEqual([]);

@@ -132,7 +132,7 @@ it("RE-12 keeps every acknowledged create when the end of the log is torn or is 
 
 it("RE-12 refuses a damaged database with a way out, at the start or at the first touch", async () => {
   const { home } = await withLog();
-  openSqliteStore(join(home, "state.db")).close();
+  await openSqliteStore(join(home, "state.db")).close();
   const path = join(home, "state.db");
   const whole = readFileSync(path);
   const damage: [string, (bytes: Buffer) => void][] = [
