@@ -33,6 +33,12 @@ function ask<T>(home: string, sql: string): T[] {
 export const rowsOf = (home: string): Row[] =>
   ask(home, "SELECT id, state, ended_at_ms AS ended, reason FROM sandboxes ORDER BY seq");
 
+const OPEN = `SELECT sandbox_id AS id FROM ledger WHERE sandbox_id IS NOT NULL GROUP BY sandbox_id
+  HAVING sum(kind = 'hold') = 0 OR sum(kind = 'capture') = 0 OR sum(kind = 'release') = 0`;
+
+const CHARGED_TWICE = `SELECT DISTINCT a.sandbox_id AS id FROM ledger a JOIN ledger b
+  ON a.sandbox_id = b.sandbox_id AND a.seq < b.seq AND a.from_ms < b.to_ms AND b.from_ms < a.to_ms`;
+
 /** Money that is still held for what is over or never was, and a log that was tampered with. */
 export function troubleInTheBooks(home: string): { money: string[]; events: string[] } {
   const held = new Map<string, number>();
@@ -41,15 +47,13 @@ export function troubleInTheBooks(home: string): { money: string[]; events: stri
     const change = (debit === "held" ? amount : 0) - (credit === "held" ? amount : 0);
     held.set(sandbox, (held.get(sandbox) ?? 0) + change);
   }
-  // A hold of nothing is not money, but it must be closed all the same.
-  const open = ask<{ id: string }>(
-    home,
-    `SELECT sandbox_id AS id FROM ledger GROUP BY sandbox_id
-     HAVING sum(kind = 'hold') != 1 OR sum(kind = 'capture') != 1 OR sum(kind = 'release') != 1`,
-  );
+  const named = (what: string, ids: { id: string }[]) => ids.map(({ id }) => `${id} ${what}`);
   const money = [
     ...[...held].filter(([, amount]) => amount !== 0).map(([id, amount]) => `${id} holds ${amount}`),
-    ...open.map(({ id }) => `${id} is not closed`),
+    // A hold of nothing is not money, but it must be closed all the same.
+    ...named("is not closed", ask(home, OPEN)),
+    ...named("was charged twice for a time", ask(home, CHARGED_TWICE)),
+    ...named("still holds", ask(home, "SELECT id FROM accounts WHERE held_micro_usd != 0")),
   ];
   const orgs = [...new Set(eventsOf(home).map(({ orgId }) => orgId))];
   const events = orgs.flatMap((org) => {

@@ -26,7 +26,8 @@ fn every_place_to_die_at_is_known_and_tested() {
         let mut tested = MAKING.map(|(place, _)| place).to_vec();
         tested.extend(ENDING);
         tested.extend(LIMITING.iter().chain(&PAUSING));
-        tested.extend(["extended", "adopted"]);
+        // A claim is tested with the pool.
+        tested.extend(["extended", "adopted", "claim"]);
         known.sort_unstable();
         tested.sort_unstable();
         assert_eq!(known, tested);
@@ -54,7 +55,7 @@ fn a_hold_that_dies_while_making_a_sandbox_leaves_nothing() {
             });
             if !survives {
                 wait_until("its half-made sandbox is dead", || {
-                    host::processes_saying(world.base.to_str().unwrap()).is_empty()
+                    host::processes_from(&world.base).is_empty()
                 });
             }
             assert!(world.start().success());

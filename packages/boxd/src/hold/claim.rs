@@ -44,6 +44,8 @@ impl Hold {
             return Err(failed(error));
         }
         self.settled(&pooled)?.record = record;
+        // Who made it ahead may go; who has it now may stay.
+        self.tethers.retain(|(_, tethered)| *tethered != pooled);
         Ok(())
     }
 }

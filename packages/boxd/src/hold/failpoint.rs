@@ -5,7 +5,7 @@ use crate::sys::process;
 use std::sync::OnceLock;
 
 /// In the order in which a sandbox's life passes them.
-pub const PLACES: [&str; 14] = [
+pub const PLACES: [&str; 15] = [
     "folder",
     "process",
     "group",
@@ -13,6 +13,7 @@ pub const PLACES: [&str; 14] = [
     "disk",
     "go",
     "started",
+    "claim",
     "extended",
     "frozen",
     "thawed",

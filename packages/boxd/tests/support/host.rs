@@ -38,17 +38,27 @@ pub fn processes_in(pid_namespace: &str) -> Vec<i32> {
         .collect()
 }
 
-/// Every process whose command line or program holds `text`.
+/// Every process whose command line holds `text`.
 pub fn processes_saying(text: &str) -> Vec<i32> {
     fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .filter(|&pid| is_alive(pid))
         .filter(|pid| {
-            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-            String::from_utf8_lossy(&line).contains(text)
-                || program.to_string_lossy().contains(text)
+            fs::read(format!("/proc/{pid}/cmdline"))
+                .is_ok_and(|line| String::from_utf8_lossy(&line).contains(text))
+        })
+        .collect()
+}
+
+/// Every process that runs a program below `folder`, whatever it calls itself.
+pub fn processes_from(folder: &Path) -> Vec<i32> {
+    fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|&pid| is_alive(pid))
+        .filter(|pid| {
+            fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe.starts_with(folder))
         })
         .collect()
 }

@@ -87,6 +87,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
     list: () => heldBoxes(hold, hostId),
 
     async destroy(ref) {
+      hold.untether(ref);
       await hold.call("destroy", { id: ref, graceMs: 0 });
     },
 

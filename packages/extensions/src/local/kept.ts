@@ -13,6 +13,8 @@ export interface Kept {
   lacking(): Promise<Readonly<Record<string, string>>>;
   /** The sandbox of this id, made or to be made, ends when this process does. */
   tether(boxId: string): Promise<void>;
+  /** It has another name now, or is over: the tether to this one need not be taken again. */
+  untether(boxId: string): void;
   close(): void;
 }
 
@@ -68,6 +70,7 @@ export function createKept(connect: () => Promise<Connection>): Kept {
       tethers.add(boxId);
       await (await keep()).call("tether", { id: boxId });
     },
+    untether: (boxId) => void tethers.delete(boxId),
     close() {
       closed = true;
       kept?.then(
