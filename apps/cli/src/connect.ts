@@ -46,13 +46,19 @@ export async function withClient<T>(work: (client: Client) => Promise<T>): Promi
   }
 }
 
-/** The same for what is to be quick: without a gateway, core is asked directly and HTTP is not even loaded. */
-export async function withSandboxes<T>(work: (sandboxes: Sandboxes) => Promise<T>): Promise<T> {
+/**
+ * The same for what is to be quick: without a gateway, core is asked directly and HTTP is not even
+ * loaded. `tethered`: what is created then ends with this process, however that comes.
+ */
+export async function withSandboxes<T>(
+  work: (sandboxes: Sandboxes) => Promise<T>,
+  { tethered = false } = {},
+): Promise<T> {
   const home = await homeOfThis();
   const running = await connectToRunning(home);
   if (running) return work(running.sandboxes);
   const { openWithin } = await import("@sandboxer/gateway/within");
-  const { sandboxes, close } = await openWithin(home);
+  const { sandboxes, close } = await openWithin(home, { tethered });
   try {
     return await work(sandboxes);
   } finally {

@@ -1,20 +1,18 @@
 import { SandboxerError } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
-import { openInstallation } from "./installation.ts";
+import { type InstallationOptions, openInstallation } from "./installation.ts";
 import { lockHome } from "./lock.ts";
 import { createLog, type Log } from "./log.ts";
 import { createApp } from "./rest/app.ts";
 import { type Listen, listen } from "./serve.ts";
 
-export interface GatewayOptions {
+export interface GatewayOptions extends InstallationOptions {
   /** Everything this installation keeps. SANDBOXER_HOME or ~/.sandboxer, unless said otherwise. */
   readonly home?: string;
   /** `false` opens the gateway for this process alone, through `fetch`. */
   readonly listen: Listen | false;
   readonly log?: Log;
-  /** Sandboxes kept ready of each kind that is asked for. SANDBOXER_POOL or none, unless said otherwise. */
-  readonly pool?: number;
 }
 
 export interface Gateway {
@@ -39,7 +37,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     makeHome(home);
     if (options.listen) closers.push(lockHome(home));
-    const { core, apiKey, close: closeInstallation } = await openInstallation(home, log, pool);
+    const {
+      core,
+      apiKey,
+      close: closeInstallation,
+    } = await openInstallation(home, log, { ...options, pool });
     closers.push(closeInstallation);
     await core.start();
     const app = createApp({ core, log, allowed: allowedByEnvironment() });

@@ -7,6 +7,15 @@ import type { Log } from "./log.ts";
 import { pricesByEnvironment } from "./prices.ts";
 import { openRootKey } from "./root-key.ts";
 
+export interface InstallationOptions {
+  /** Sandboxes kept ready of each kind that is asked for; none, unless said otherwise. */
+  readonly pool?: number;
+  /** What is created ends with this process, however that comes. */
+  readonly tethered?: boolean;
+  /** For tests: told of every step between two side effects. */
+  readonly failpoint?: (place: string) => void;
+}
+
 export interface Installation {
   readonly core: Core;
   /** The root key. */
@@ -16,20 +25,26 @@ export interface Installation {
 }
 
 /** What one home stands on: its store, its extensions and the core. The only place that names extensions. */
-export async function openInstallation(home: string, log: Log, pool = 0): Promise<Installation> {
+export async function openInstallation(
+  home: string,
+  log: Log,
+  { pool = 0, tethered = false, failpoint = () => {} }: InstallationOptions = {},
+): Promise<Installation> {
   makeHome(home);
   const apiKey = openRootKey(home);
   const store = openSqliteStore(join(home, "state.db"));
   try {
     await enrolRootKey(store, apiKey);
     const extensions = [
-      createLocalExtension({ dir: join(home, "engine"), pool }),
+      createLocalExtension({ dir: join(home, "engine"), pool, failpoint }),
       createDockerExtension({ dir: join(home, "docker") }),
     ];
     const core = await createCore({
       store,
       extensions,
       prices: pricesByEnvironment(extensions.map(({ manifest }) => manifest.id)),
+      tethered,
+      failpoint,
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });
     const close = async () => {

@@ -32,7 +32,10 @@ export async function listen(fetch: Fetch, { host, port }: Listen): Promise<Serv
   const server = createServer((incoming, outgoing) => {
     const { socket } = incoming;
     idle.delete(socket);
-    outgoing.once("close", () => socket.destroyed || idle.add(socket));
+    outgoing.once("close", () => {
+      if (closing) socket.end();
+      else if (!socket.destroyed) idle.add(socket);
+    });
     if (closing) outgoing.setHeader("connection", "close");
     void respond(fetch, incoming, outgoing);
   });

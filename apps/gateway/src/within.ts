@@ -1,6 +1,6 @@
 import type { CreateBody, ExecInput, Process, Sandbox, TerminalSize } from "@sandboxer/contract";
 import type { Once } from "@sandboxer/core";
-import { openInstallation } from "./installation.ts";
+import { type InstallationOptions, openInstallation } from "./installation.ts";
 import { silent } from "./log.ts";
 
 /** A sandbox as a single command uses it; the SDK's handle has the same members. */
@@ -20,8 +20,8 @@ export interface Within {
   close(): Promise<void>;
 }
 
-export async function openWithin(home: string): Promise<Within> {
-  const { core, apiKey, close } = await openInstallation(home, silent);
+export async function openWithin(home: string, options: InstallationOptions): Promise<Within> {
+  const { core, apiKey, close } = await openInstallation(home, silent, options);
   // What a crash left is put right beside the command, which need not wait for it.
   const reconciled = core.start().catch(() => {});
   const principal = await core.authenticate(apiKey);

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::hold::failpoint::PLACES;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,10 +9,11 @@ pub const HELP: &str = "\
 boxd launches sandboxes and does the work inside them. See PROTOCOL.md for what it speaks.
 
 Usage:
-  boxd hold --dir DIR [--idle-exit-ms N] [--foreground]
+  boxd hold --dir DIR [--idle-exit-ms N] [--foreground] [--die-at PLACE]
       Launches and watches over the sandboxes of one folder, listening on DIR/hold.sock.
       Goes to the background and returns as soon as it listens, unless --foreground.
       Exits by itself after N ms without sandboxes and clients. Exit code 3: DIR is taken.
+      --die-at is for tests: it ends as by kill -9 when it comes to that place of its code.
   boxd serve --id ID (--socket PATH | --stdio) [--ttl-ms N] [--ensure-user]
       Does the work inside a place that something else has isolated, such as a container.
       Ends by itself after N ms. --ensure-user gives the place a `user` with a home, if it
@@ -32,6 +34,7 @@ pub struct HoldOptions {
     pub directory: PathBuf,
     pub idle_exit: Option<Duration>,
     pub foreground: bool,
+    pub die_at: Option<String>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -56,7 +59,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, S
 }
 
 fn parse_hold(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
-    let (mut directory, mut idle_exit, mut foreground) = (None, None, false);
+    let (mut directory, mut idle_exit, mut foreground, mut die_at) = (None, None, false, None);
     while let Some(option) = arguments.next() {
         match option.to_str() {
             Some("--dir") => directory = Some(value(&option, &mut arguments)?.into()),
@@ -64,11 +67,17 @@ fn parse_hold(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, 
                 idle_exit = Some(milliseconds(&option, &mut arguments)?);
             }
             Some("--foreground") => foreground = true,
+            Some("--die-at") => {
+                let place = value(&option, &mut arguments)?;
+                let known = PLACES.iter().find(|known| place == **known);
+                let known = known.ok_or(format!("--die-at knows {}", PLACES.join(" ")))?;
+                die_at = Some(known.to_string());
+            }
             _ => return Err(format!("unknown option {option:?}; see boxd --help")),
         }
     }
     let directory = directory.ok_or("--dir is missing")?;
-    Ok(Command::Hold(HoldOptions { directory, idle_exit, foreground }))
+    Ok(Command::Hold(HoldOptions { directory, idle_exit, foreground, die_at }))
 }
 
 fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
@@ -126,6 +135,7 @@ mod tests {
                 directory: "/x".into(),
                 idle_exit: Some(Duration::from_millis(50)),
                 foreground: false,
+                die_at: None,
             }))
         );
         assert_eq!(
@@ -137,9 +147,15 @@ mod tests {
                 ensure_user: false,
             }))
         );
-        for wrong in
-            ["", "hold", "hold --dir", "hold --dir /x --idle-exit-ms x", "serve --id a", "x"]
-        {
+        for wrong in [
+            "",
+            "hold",
+            "hold --dir",
+            "hold --dir /x --idle-exit-ms x",
+            "hold --dir /x --die-at x",
+            "serve --id a",
+            "x",
+        ] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
     }

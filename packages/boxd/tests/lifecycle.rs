@@ -119,45 +119,12 @@ fn sandboxes_outlive_hold_and_the_next_one_adopts_them() {
     });
 }
 
-/// Only with debug assertions can hold be told where to die.
-#[cfg(debug_assertions)]
-#[test]
-fn a_hold_that_dies_while_making_a_sandbox_leaves_nothing() {
-    in_every_mode(|world| {
-        for (place, survives) in
-            [("folder", false), ("process", false), ("record", false), ("go", true)]
-        {
-            let id = id(place);
-            world.stop(libc::SIGTERM);
-            assert!(world.start_with(&[], &[("BOXD_DIE_AT", place)]).success());
-            let before = host::processes_saying(world.base.to_str().unwrap());
-            let mut client = world.hold();
-            let stream = client.open(world.request(&id));
-            let answer = client.next_for(stream);
-            assert_eq!(matches!(answer, Answer::Hello(_)), survives, "{place}: {answer:?}");
-            wait_until("the dying hold is dead", || before.iter().all(|&pid| !host::is_alive(pid)));
-            if !survives {
-                wait_until("its half-made sandbox is dead", || {
-                    host::processes_saying(world.base.to_str().unwrap()).is_empty()
-                });
-            }
-            assert!(world.start().success());
-            assert_eq!(world.boxes().len(), usize::from(survives), "{place}");
-            if survives {
-                assert_eq!(world.reconnect(&id).exec(&["echo", "ok"]).text(), "ok\n");
-                assert!(world.destroy(&id));
-            }
-            wait_until("its folder is cleared away", || world.is_empty());
-        }
-    });
-}
-
 #[test]
 fn one_folder_has_one_hold_which_leaves_when_idle() {
     in_every_mode(|world| {
         assert_eq!(world.start().code(), Some(3), "the second is refused");
         world.stop(libc::SIGTERM);
-        assert!(world.start_with(&["--idle-exit-ms", "200"], &[]).success());
+        assert!(world.start_with(&["--idle-exit-ms", "200"]).success());
         let sandbox = world.create(&id("busy"));
         let pid = world.hold_pid();
         std::thread::sleep(Duration::from_millis(400));

@@ -97,14 +97,12 @@ fn one_that_nobody_claims_ends_by_itself() {
     });
 }
 
-/// Only with debug assertions can hold be told where to die.
-#[cfg(debug_assertions)]
 #[test]
 fn a_hold_that_dies_within_a_claim_has_made_it() {
     in_every_mode(|world| {
         let (pooled, own) = (id("half"), id("whole"));
         world.stop(libc::SIGTERM);
-        assert!(world.start_with(&[], &[("BOXD_DIE_AT", "claim")]).success());
+        assert!(world.start_with(&["--die-at", "claim"]).success());
         let mut sandbox = made_ahead(world, &pooled);
         let hold = world.hold_pid();
         let mut client = world.hold();

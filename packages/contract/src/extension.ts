@@ -35,6 +35,8 @@ export interface CreateContext extends CallContext {
   /** Also the idempotency key: asked twice with the same id, there is still one sandbox. */
   readonly sandboxId: string;
   readonly orgId: string;
+  /** It ends when this process does, however that comes. Left to its own end where that cannot be had. */
+  readonly tethered?: boolean;
 }
 
 /** Where a sandbox is. `ref` is the extension's own word for it. */

@@ -9,15 +9,14 @@ export interface Boxes {
   close(): void;
 }
 
-export function createBoxes(): Boxes {
+/** `onBroken` hears of every connection that ends without having been dropped. */
+export function createBoxes(onBroken: (sandboxId: string) => void = () => {}): Boxes {
   const live = new Map<string, Promise<Box>>();
 
   const hold = (sandboxId: string, connecting: Promise<Box>): void => {
     live.set(sandboxId, connecting);
-    const forget = () => {
-      if (live.get(sandboxId) === connecting) live.delete(sandboxId);
-    };
-    connecting.then((box) => box.closed).then(forget, forget);
+    const forget = () => live.get(sandboxId) === connecting && live.delete(sandboxId);
+    connecting.then((box) => box.closed).then(() => forget() && onBroken(sandboxId), forget);
   };
   const drop = (sandboxId: string): void => {
     const connecting = live.get(sandboxId);

@@ -12,9 +12,11 @@ import { createJournal } from "./events/journal.ts";
 import { exec } from "./exec.ts";
 import { explain } from "./explain.ts";
 import { extend } from "./extend.ts";
+import type { PassFailPoint } from "./failpoint.ts";
 import { files } from "./files.ts";
 import { get } from "./get.ts";
 import type { House } from "./house.ts";
+import { nameInstance } from "./instance.ts";
 import { authenticate, createKey, listKeys, revokeKey, whoami } from "./keys.ts";
 import { createLeases } from "./leases.ts";
 import { expire } from "./lifecycle/expiry.ts";
@@ -49,21 +51,28 @@ export interface CoreOptions {
   readonly holdSliceMs?: number;
   /** How webhooks get out: to the open internet and nowhere else, unless a test brings its own. */
   readonly webhookNetwork?: WebhookNetwork;
+  /** What is created ends with this process, however that comes. */
+  readonly tethered?: boolean;
+  /** For tests. */
+  readonly failpoint?: PassFailPoint;
 }
 
 /** What every verb stands on, with nothing running yet. */
-async function openHouse(options: CoreOptions): Promise<House> {
+async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => void): Promise<House> {
   const { store, extensions, clock = systemClock, report = reportAsWarning } = options;
   const house: House = {
     store,
     clock,
     report,
     registry: createRegistry(extensions, clock, options.prices),
-    boxes: createBoxes(),
+    boxes: createBoxes(onBroken),
     journal: createJournal(store, report),
     reaper: createReaper(clock, (id) => expire(house, id), report),
     leases: createLeases(store, clock, report),
     installationId: await store.claimMeta("installation-id", newRowId("ins")),
+    instance: nameInstance(),
+    tethered: options.tethered ?? false,
+    pass: options.failpoint ?? (() => {}),
     creating: new Set(),
     teardowns: new Map(),
     orphans: new Set(),
@@ -77,8 +86,9 @@ async function openHouse(options: CoreOptions): Promise<House> {
 }
 
 export async function createCore(options: CoreOptions): Promise<Core> {
-  const house = await openHouse(options);
   let reconciling: ReturnType<typeof keepReconciled> | undefined;
+  // A connection that breaks by itself is the first word of a box that died.
+  const house = await openHouse(options, (id) => house.teardowns.has(id) || reconciling?.soon());
   let renewing: ReturnType<typeof keepRenewed> | undefined;
   let delivering: ReturnType<typeof keepDelivering> | undefined;
   const verb = onlyOurErrors(house);

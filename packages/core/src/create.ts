@@ -39,13 +39,16 @@ async function createNow(
   const plan = route(narrowed.spec, await house.registry.offers(), narrowed.routing);
   if (plan.candidates.length === 0) throw noCandidate(plan);
 
+  house.pass("create.planned");
   const id = newSandboxId();
   house.creating.add(id);
   try {
     // 3 hold
     const sandbox = await hold(house, principal, { id, ...narrowed, plan, claim });
+    house.pass("create.held");
     // 4 try
     const taken = await tryEach(house, sandbox, plan.candidates);
+    house.pass("create.made");
     // 5 settle
     return await settle(house, sandbox, taken, claim !== undefined);
   } finally {
@@ -96,6 +99,7 @@ async function hold(house: House, principal: Principal, wanted: Wanted): Promise
     lineage,
     attachment: { id: newRowId("att"), sandboxId: id, orgId, principalId, createdAtMs },
     holdMicroUsd: costOver(dearest, Math.min(spec.ttlMs, house.holdSliceMs)),
+    creator: house.instance,
     // What was asked, but not its variables: they may hold secrets, and the log is forever.
     data: {
       keyId,
@@ -131,6 +135,7 @@ async function settle(house: House, sandbox: Sandbox, taken: Taken, claimed: boo
       data: { attempts },
     });
     if (!running) throw new SandboxerError("sandbox_gone", "it was ended while it was being created");
+    house.pass("create.settled");
     house.boxes.keep(sandbox.id, box);
     house.reaper.watch(sandbox.id, expiresAtMs);
     return running;

@@ -33,6 +33,7 @@ export async function exec(
     principalId: principal.id,
     createdAtMs: atMs,
   });
+  house.pass("exec.attached");
   // The program's name only: arguments and variables may hold secrets, and the log is forever.
   await house.journal.record({
     type: "process.started",
@@ -42,6 +43,8 @@ export async function exec(
     principalId: principal.id,
     data: { program: request.argv[0]?.slice(0, LONGEST_PROGRAM_NAME), attachmentId: attachment.id },
   });
+  house.pass("exec.recorded");
   const process = await box.exec(request, attachment.id);
+  house.pass("exec.started");
   return leasedProcess(house.leases, principal, box, process, "starter");
 }

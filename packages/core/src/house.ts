@@ -2,6 +2,7 @@ import type { Sandbox } from "@sandboxer/contract";
 import type { Boxes } from "./boxes.ts";
 import type { Clock } from "./clock.ts";
 import type { Journal } from "./events/journal.ts";
+import type { PassFailPoint } from "./failpoint.ts";
 import type { Leases } from "./leases.ts";
 import type { Reaper } from "./lifecycle/reaper.ts";
 import type { Registry } from "./registry/registry.ts";
@@ -20,6 +21,10 @@ export interface House {
   readonly clock: Clock;
   /** Goes with every call to an extension; what carries another is never touched. */
   readonly installationId: string;
+  /** Goes with every row this process begins, so that others can tell when nobody will finish it. */
+  readonly instance: string;
+  /** Whether what is created here ends with this process. */
+  readonly tethered: boolean;
   /** Sandboxes this process is creating now: not for the reconciler to judge. */
   readonly creating: Set<string>;
   /** Teardowns under way, so that all who want an end wait for the same one. */
@@ -36,4 +41,5 @@ export interface House {
   readonly holdSliceMs: number;
   readonly webhookNetwork: WebhookNetwork;
   readonly report: Report;
+  readonly pass: PassFailPoint;
 }

@@ -1,6 +1,7 @@
 export type { Core, ListQuery, SandboxPage } from "./core.ts";
 export { type CoreOptions, createCore } from "./create-core.ts";
 export { firstBrokenSeq } from "./events/chain.ts";
+export { FAIL_POINTS, type PassFailPoint } from "./failpoint.ts";
 export type { Once } from "./idempotency.ts";
 export { createRootKey, enrolRootKey } from "./keys.ts";
 export type { Candidate, RoutePlan } from "./route/route.ts";

@@ -12,10 +12,12 @@ export async function pause(house: House, principal: Principal, idOrName: string
   const { pause: facet } = extension;
   if (!facet) throw new SandboxerError("unsupported", `${extension.manifest.id} cannot pause a sandbox`);
   await askOf(house, place, (_, ref, context) => facet.pause(ref, context));
+  house.pass("pause.stopped");
   const paused = await house.store.pause({
     sandboxId: sandbox.id,
     atMs: house.clock.nowMs(),
     principalId: principal.id,
   });
+  house.pass("pause.written");
   return paused ?? locate(house, principal, "sandbox.pause", idOrName, ["paused"]).then((now) => now.sandbox);
 }

@@ -12,11 +12,13 @@ export async function resume(house: House, principal: Principal, idOrName: strin
   const { pause: facet } = extension;
   if (!facet) throw new SandboxerError("unsupported", `${extension.manifest.id} cannot resume a sandbox`);
   await askOf(house, place, (_, ref, context) => facet.resume(ref, context));
+  house.pass("resume.started");
   const running = await house.store.resume({
     sandboxId: sandbox.id,
     atMs: house.clock.nowMs(),
     principalId: principal.id,
   });
+  house.pass("resume.written");
   return (
     running ?? locate(house, principal, "sandbox.pause", idOrName, ["running"]).then((now) => now.sandbox)
   );

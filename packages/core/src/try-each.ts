@@ -38,6 +38,7 @@ export async function tryEach(
           ...callContext(house.installationId, CREATE_PATIENCE_MS),
           sandboxId: sandbox.id,
           orgId: sandbox.orgId,
+          tethered: house.tethered,
         }),
       );
       attempts.push({ extensionId, tookMs: tookMs() });
@@ -45,8 +46,10 @@ export async function tryEach(
     } catch (thrown) {
       const error = SandboxerError.from(thrown);
       attempts.push({ extensionId, tookMs: tookMs(), error: { code: error.code, message: error.message } });
+      house.pass("create.refused");
       // It may have made something before it failed; ours is the only name known for it.
       await discard(house, extensionId, sandbox.id);
+      house.pass("create.discarded");
       if (ERRORS[error.code].failover && index < candidates.length - 1) continue;
       throw await fail(house, sandbox, error, attempts);
     }
@@ -70,6 +73,7 @@ export async function fail(
       reason: error.message,
       data: { attempts },
     });
+    house.pass("create.failed");
   } catch (unwritten) {
     // The caller hears of the first failure; the row stays `provisioning` for reconcile to end.
     house.report(`recording that ${id} failed`, SandboxerError.from(unwritten));

@@ -57,7 +57,7 @@ async function run(argv: string[], options: Options): Promise<void> {
     } finally {
       await sandbox.destroy();
     }
-  });
+  }, TETHERED);
   process.exit(exitCode);
 
   async function start(sandbox: Handle): Promise<number> {
@@ -75,6 +75,9 @@ async function run(argv: string[], options: Options): Promise<void> {
     return exitCodeOf(tty ? await lendTerminal(started) : await relay(started, stdin));
   }
 }
+
+/** Nobody else knows of the sandbox: killed, we take it with us. */
+const TETHERED = { tethered: true };
 
 const HOUR_MS = 3_600_000;
 const SLACK_MS = 60_000;

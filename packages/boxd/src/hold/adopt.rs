@@ -1,10 +1,10 @@
 //! What an earlier hold left: the living are adopted, the dead are cleared away.
 
 use super::folder::{Folder, is_id};
-use super::log;
 use super::record::{Record, start_time};
 use super::registry::Sandbox;
 use super::trash::Trash;
+use super::{failpoint, log};
 use crate::cgroup::Group;
 use crate::sys::process;
 use std::fs;
@@ -18,13 +18,16 @@ pub fn survivors(folder: &Folder, boot_id: &str, trash: &mut Trash) -> io::Resul
         match name.to_str().filter(|name| is_id(name)).and_then(|id| revive(folder, id, boot_id)) {
             Some(sandbox) => {
                 log::note(format_args!("adopted {}", sandbox.record.id));
+                failpoint::reached("adopted");
                 living.push(sandbox);
             }
             None => trash.take(folder, Path::new(&name)),
         }
     }
     // The earlier hold may have died with its trash full.
-    trash.wake();
+    if fs::read_dir(folder.trash())?.next().is_some() {
+        trash.wake();
+    }
     Ok(living)
 }
 

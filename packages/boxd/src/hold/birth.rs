@@ -104,7 +104,9 @@ pub fn equip(
         Some(bytes) => {
             let (inodes, owner) = (plan.limits.disk_inodes, plan.ids.base());
             let disk = means.disks.take(plan.box_directory, bytes, inodes, owner);
-            Some(disk.map_err(step("disk"))?)
+            let disk = disk.map_err(step("disk"))?;
+            failpoint::reached("disk");
+            Some(disk)
         }
         None => None,
     };

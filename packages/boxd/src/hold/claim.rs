@@ -28,13 +28,12 @@ impl Hold {
         if !before.is_pooled {
             return Err(Failure::invalid(format!("sandbox {pooled} has its owner")));
         }
-        let created_at_ms = time::now_ms();
         let mut record = before.clone();
         record.is_pooled = false;
         record.made_as = Some(pooled.clone());
         record.id = id.clone();
-        record.created_at_ms = created_at_ms;
-        record.expires_at_ms = ttl_ms.map(|ttl| created_at_ms.saturating_add(ttl));
+        record.created_at_ms = time::now_ms();
+        record.deadline_ms = ttl_ms.map(|ttl| time::since_boot_ms().saturating_add(ttl));
         record.labels = labels;
         let failed = |error| Failure::about_path("the sandbox's folder", &error);
         let directory = self.folder.of_box(&pooled);
@@ -45,6 +44,8 @@ impl Hold {
             return Err(failed(error));
         }
         self.settled(&pooled)?.record = record;
+        // Who made it ahead may go; who has it now may stay.
+        self.tethers.retain(|(_, tethered)| *tethered != pooled);
         Ok(())
     }
 }

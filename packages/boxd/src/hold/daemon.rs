@@ -5,6 +5,7 @@ use crate::sys::descriptor;
 use crate::sys::process::{self, Clone};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -36,6 +37,8 @@ pub fn detach(daemon: impl FnOnce(Ready) -> Result<(), StartError>) -> Result<()
         Ok(Clone::Child) => {}
         _ => process::exit_now(1),
     }
+    // Whoever waits for the end of a pipe that our caller left open would wait for us.
+    descriptor::close_all_except(&mut [0, 1, 2, to_caller.as_raw_fd()]).map_err(failed)?;
     let to_caller = File::from(to_caller);
     let mut last_words = to_caller.try_clone().map_err(failed)?;
     match daemon(Ready { to_caller }) {

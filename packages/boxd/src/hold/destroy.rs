@@ -2,7 +2,7 @@
 
 use super::registry::{Ending, Sandbox};
 use super::watch::Hold;
-use super::{client::Client, log};
+use super::{client::Client, failpoint, log};
 use crate::cgroup::Usage;
 use crate::sys::{process, time};
 use crate::wire::failure::{Code, Failure};
@@ -17,21 +17,35 @@ impl Hold {
             return false;
         };
         end(sandbox, grace);
+        failpoint::reached("signalled");
         if let Some(ending) = &mut sandbox.ending {
             ending.waiting.push(waiting);
         }
         true
     }
 
+    /// Sandboxes whose client has left, and with it every wish that they live.
+    pub fn end_what_is_untethered(&mut self) {
+        let clients = &self.clients;
+        let is_held = |(client, _): &(u32, String)| clients.contains_key(client);
+        let (held, left): (Vec<_>, Vec<_>) = self.tethers.drain(..).partition(is_held);
+        self.tethers = held;
+        for (_, id) in left {
+            if let Some((_, sandbox)) = self.registry.by_id(&id) {
+                end(sandbox, Duration::ZERO);
+            }
+        }
+    }
+
     /// The dead-man switch, and the end of every grace.
     pub fn end_what_is_due(&mut self) {
-        let (now, now_ms) = (Instant::now(), time::now_ms());
+        let (now, now_ms) = (Instant::now(), time::since_boot_ms());
         let due: Vec<u32> = self
             .registry
             .iter()
             .filter(|(_, sandbox)| match &sandbox.ending {
                 Some(ending) => ending.kill_at.is_some_and(|kill_at| kill_at <= now),
-                None => sandbox.record.expires_at_ms.is_some_and(|expiry| expiry <= now_ms),
+                None => sandbox.record.deadline_ms.is_some_and(|deadline| deadline <= now_ms),
             })
             .map(|(number, _)| number)
             .collect();
@@ -44,13 +58,13 @@ impl Hold {
 
     /// When `end_what_is_due` has something to do next.
     pub fn next_ending(&self) -> Option<Instant> {
-        let (now, now_ms) = (Instant::now(), time::now_ms());
+        let (now, now_ms) = (Instant::now(), time::since_boot_ms());
         self.registry
             .iter()
-            .filter_map(|(_, sandbox)| match (&sandbox.ending, sandbox.record.expires_at_ms) {
+            .filter_map(|(_, sandbox)| match (&sandbox.ending, sandbox.record.deadline_ms) {
                 (Some(ending), _) => ending.kill_at,
-                (None, expiry) => {
-                    now.checked_add(Duration::from_millis(expiry?.saturating_sub(now_ms)))
+                (None, deadline) => {
+                    now.checked_add(Duration::from_millis(deadline?.saturating_sub(now_ms)))
                 }
             })
             .min()
@@ -65,6 +79,7 @@ impl Hold {
         let Some(sandbox) = self.registry.remove(number) else {
             return;
         };
+        self.tethers.retain(|(_, id)| *id != sandbox.record.id);
         self.forget(&sandbox.pidfd);
         process::reap_pidfd(&sandbox.pidfd);
         self.trash.take(&self.folder, Path::new(&sandbox.record.id));
@@ -80,6 +95,7 @@ impl Hold {
         if let Some(freezing) = sandbox.freezing {
             self.tell_paused(freezing.waiting, Err(failure()));
         }
+        failpoint::reached("buried");
         if let Some(starting) = sandbox.starting {
             self.forget(&starting.from_child);
             let failure = starting.failure.unwrap_or_else(|| {

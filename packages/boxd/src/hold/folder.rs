@@ -94,6 +94,12 @@ impl Folder {
         listen().map_err(|error| StartError::failed(path.display(), error))
     }
 
+    /// Which socket lies there now. The folder may have been removed and made again under us, and
+    /// what is in it then is another hold's.
+    pub fn socket_identity(&self) -> Option<(u64, u64)> {
+        fs::symlink_metadata(self.socket()).ok().map(|found| (found.dev(), found.ino()))
+    }
+
     pub fn socket(&self) -> PathBuf {
         self.path.join("hold.sock")
     }

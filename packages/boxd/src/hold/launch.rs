@@ -37,13 +37,12 @@ impl Hold {
             Err(failure) => return Err((client, failure)),
         };
         failpoint::reached("folder");
-        let created_at_ms = time::now_ms();
         let mut record = Record {
             pid: 0,
             start_time: 0,
             boot_id: self.boot_id.clone(),
-            created_at_ms,
-            expires_at_ms: create.ttl_ms.map(|ttl| created_at_ms.saturating_add(ttl)),
+            created_at_ms: time::now_ms(),
+            deadline_ms: create.ttl_ms.map(|ttl| time::since_boot_ms().saturating_add(ttl)),
             labels: create.labels.clone(),
             uid_base: ids.base(),
             group: None,
@@ -120,6 +119,9 @@ impl Hold {
             let message = format!("sandbox {} is live", create.id);
             return Err(Failure::new(Code::AlreadyExists, message));
         }
+        if create.tethered && !self.tethers.iter().any(|(_, id)| *id == create.id) {
+            return Err(Failure::invalid("nobody holds a tether to it"));
+        }
         let bases = self.registry.uid_bases();
         let ids = IdMap::choose(self.seed, |base| bases.contains(&base))
             .map_err(|error| Failure::unavailable("user ids", &error))?;
@@ -170,7 +172,10 @@ impl Hold {
         self.epoll.remove(&starting.from_child);
         match birth::hear(&starting.from_child) {
             // Our copy of the connection goes; the sandbox has its own.
-            Report::Success => return,
+            Report::Success => {
+                failpoint::reached("started");
+                return;
+            }
             Report::Failure(failure) => starting.failure = starting.failure.or(Some(failure)),
             Report::Silence => {}
         }

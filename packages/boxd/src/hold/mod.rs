@@ -10,7 +10,7 @@ mod claim;
 mod client;
 mod daemon;
 mod destroy;
-mod failpoint;
+pub mod failpoint;
 mod folder;
 mod launch;
 mod log;
@@ -61,6 +61,9 @@ impl Display for StartError {
 
 /// Returns when hold has nothing left to do, or, as a daemon, when it listens.
 pub fn run(options: &HoldOptions) -> Result<(), StartError> {
+    if let Some(place) = &options.die_at {
+        failpoint::want(place);
+    }
     let folder = Folder::open(&options.directory)?;
     if options.foreground {
         let mut hold = watch::Hold::start(folder, options)?;

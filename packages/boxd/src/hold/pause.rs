@@ -1,5 +1,6 @@
 //! Stopping a sandbox where it is, and letting it go on.
 
+use super::failpoint;
 use super::watch::Hold;
 use crate::cgroup::Group;
 use crate::wire::failure::{Code, Failure};
@@ -45,6 +46,7 @@ impl Hold {
         };
         if !sandbox.is_paused {
             group.freeze().map_err(|error| Failure::unavailable("pause", &error))?;
+            failpoint::reached("frozen");
             sandbox.is_paused = true;
         }
         if sandbox.freezing.is_none() && group.is_frozen() {
@@ -66,6 +68,7 @@ impl Hold {
         if sandbox.is_paused {
             if let Some(group) = &sandbox.record.group {
                 group.thaw().map_err(|error| Failure::unavailable("resume", &error))?;
+                failpoint::reached("thawed");
             }
             sandbox.is_paused = false;
         }

@@ -1,6 +1,7 @@
 //! box.json: what a hold that comes later must know about a sandbox.
 
 use crate::cgroup::{Group, Places};
+use crate::sys::time;
 use crate::wire::failure::Failure;
 use crate::wire::fields::{Dictionary, Fields};
 use serde_json::{Value, json};
@@ -20,7 +21,8 @@ pub struct Record {
     pub start_time: u64,
     pub boot_id: String,
     pub created_at_ms: u64,
-    pub expires_at_ms: Option<u64>,
+    /// When its time is up, in milliseconds since the boot.
+    pub deadline_ms: Option<u64>,
     pub labels: Dictionary,
     pub uid_base: Option<u32>,
     pub group: Option<Group>,
@@ -58,7 +60,7 @@ impl Record {
             start_time: fields.number("startTime")?,
             boot_id: fields.text("bootId")?,
             created_at_ms: fields.number("createdAtMs")?,
-            expires_at_ms: fields.number_if_any("expiresAtMs")?,
+            deadline_ms: fields.number_if_any("deadlineMs")?,
             labels: fields.dictionary("labels")?,
             uid_base: fields.small_if_any("uidBase")?,
             group: group_at(fields.dictionary("groups")?),
@@ -73,6 +75,9 @@ impl Record {
         let mut record = self.summary();
         record["startTime"] = json!(self.start_time);
         record["bootId"] = json!(self.boot_id);
+        if let Some(deadline) = self.deadline_ms {
+            record["deadlineMs"] = json!(deadline);
+        }
         if let Some(base) = self.uid_base {
             record["uidBase"] = json!(base);
         }
@@ -101,8 +106,8 @@ impl Record {
             "labels": self.labels,
             "notInForce": self.not_in_force,
         });
-        if let Some(expiry) = self.expires_at_ms {
-            summary["expiresAtMs"] = json!(expiry);
+        if let Some(deadline) = self.deadline_ms {
+            summary["expiresAtMs"] = json!(wall_time_of(deadline));
         }
         if self.is_pooled {
             summary["pooled"] = json!(true);
@@ -114,6 +119,12 @@ impl Record {
 fn group_at(places: Dictionary) -> Option<Group> {
     let places: Places = places.into_iter().map(|(name, path)| (name, path.into())).collect();
     (!places.is_empty()).then(|| Group::at(places))
+}
+
+/// What the clock on the wall will show then, unless it is put right meanwhile.
+pub fn wall_time_of(deadline_ms: u64) -> u64 {
+    let left = deadline_ms.saturating_sub(time::since_boot_ms());
+    time::now_ms().saturating_add(left)
 }
 
 pub fn boot_id() -> io::Result<String> {

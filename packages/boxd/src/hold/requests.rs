@@ -1,7 +1,9 @@
 //! What clients ask of hold.
 
 use super::client::Client;
+use super::failpoint;
 use super::metrics;
+use super::record::wall_time_of;
 use super::registry::{Sandbox, Starting};
 use super::watch::Hold;
 use crate::sys::{credentials, descriptor, time};
@@ -126,6 +128,10 @@ impl Hold {
                     out.end(stream, &json!({"existed": false}));
                 }
             }
+            HoldRequest::Tether { id } => {
+                self.tethers.push((number, id));
+                out.end(stream, &json!({}));
+            }
         }
         Next::Ready
     }
@@ -153,12 +159,13 @@ impl Hold {
         let Some((_, sandbox)) = self.registry.by_id(id) else {
             return Err(Failure::new(Code::NotFound, format!("no sandbox {id}")));
         };
-        let expiry = time::now_ms().saturating_add(ttl_ms);
+        let deadline = time::since_boot_ms().saturating_add(ttl_ms);
         let mut record = sandbox.record.clone();
-        record.expires_at_ms = Some(expiry);
+        record.deadline_ms = Some(deadline);
         record.write(&directory).map_err(|error| Failure::about_path("box.json", &error))?;
+        failpoint::reached("extended");
         sandbox.record = record;
-        Ok(expiry)
+        Ok(wall_time_of(deadline))
     }
 }
 

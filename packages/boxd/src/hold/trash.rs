@@ -1,7 +1,7 @@
 //! Clearing away what sandboxes leave, in the background and last in line.
 
 use super::folder::Folder;
-use super::log;
+use super::{failpoint, log};
 use crate::sys::descriptor;
 use crate::sys::process::{self, Clone};
 use crate::tree::listing::next_names;
@@ -27,10 +27,17 @@ pub struct Trash {
 impl Trash {
     /// Moves a sandbox's folder out of sight; from then on it does not exist.
     pub fn take(&mut self, folder: &Folder, name: &Path) {
-        self.count += 1;
-        let grave = format!("{}-{}", std::process::id(), self.count);
         let from = folder.boxes().join(name);
-        match fs::rename(&from, folder.trash().join(grave)) {
+        let outcome = loop {
+            self.count += 1;
+            let grave = format!("{}-{}", std::process::id(), self.count);
+            match fs::rename(&from, folder.trash().join(grave)) {
+                // An earlier hold had our pid, and died before its trash was empty.
+                Err(error) if is_taken(&error) => {}
+                outcome => break outcome,
+            }
+        };
+        match outcome {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 log::note(format_args!("cannot clear {}: {error}", from.display()));
             }
@@ -62,6 +69,7 @@ impl Trash {
             Clone::Child => empty_and_exit(&folder.trash(), &self.disks),
             Clone::Parent { pidfd, .. } => {
                 self.disks.clear();
+                failpoint::reached("swept");
                 self.remover = Some(pidfd);
                 Ok(self.remover.as_ref().map(|pidfd| pidfd.as_fd()))
             }
@@ -73,6 +81,10 @@ impl Trash {
             process::reap_pidfd(pidfd);
         }
     }
+}
+
+fn is_taken(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }
 
 /// The disks are closed by the exit, after hold has closed its own.

@@ -32,10 +32,13 @@ pub struct Hold {
     pub means: Means,
     /// Control groups on their way out.
     pub leftovers: Leftovers,
+    /// Sandboxes that end when a client leaves: (client, sandbox).
+    pub tethers: Vec<(u32, String)>,
     /// hold has a descriptor for every sandbox; sandboxes get what was meant for us.
     pub limits: FileLimit,
     last_client: u32,
     listener: UnixListener,
+    socket: Option<(u64, u64)>,
     signals: Signals,
     idle_exit: Option<Duration>,
     idle_since: Option<Instant>,
@@ -59,6 +62,7 @@ impl Hold {
         let is_alive = |id: &str| living.iter().any(|sandbox| sandbox.record.is_known_as(id));
         leftovers.sweep(&folder.group_diary(), &means.groups, is_alive).map_err(failed)?;
         let listener = folder.listen()?;
+        let socket = folder.socket_identity();
         let signals = Signals::of(&[libc::SIGTERM, libc::SIGINT]).map_err(failed)?;
         let epoll = Epoll::new().map_err(failed)?;
         epoll.add(&listener, epoll::READABLE, Source::Listener.token()).map_err(failed)?;
@@ -73,9 +77,11 @@ impl Hold {
             trash,
             means,
             leftovers,
+            tethers: Vec::new(),
             limits: FileLimit::raise().map_err(failed)?,
             last_client: 0,
             listener,
+            socket,
             signals,
             idle_exit: options.idle_exit,
             idle_since: None,
@@ -99,13 +105,16 @@ impl Hold {
             for event in &events {
                 self.handle(event);
             }
+            self.end_what_is_untethered();
             self.end_what_is_due();
             self.check_pauses();
             self.tidy();
         }
         log::note("leaving");
         self.means.groups.leave();
-        let _ = fs::remove_file(self.folder.socket());
+        if self.folder.socket_identity() == self.socket {
+            let _ = fs::remove_file(self.folder.socket());
+        }
         Ok(())
     }
 

@@ -30,6 +30,9 @@ pub enum HoldRequest {
         id: String,
         grace_ms: u64,
     },
+    Tether {
+        id: String,
+    },
 }
 
 pub struct Create {
@@ -43,6 +46,8 @@ pub struct Create {
     pub limits: Limits,
     /// Made ahead, for an owner who is not known yet.
     pub is_pooled: bool,
+    /// To be made only while a client holds a tether to it.
+    pub tethered: bool,
 }
 
 /// What a sandbox that was made ahead becomes.
@@ -89,6 +94,7 @@ impl HoldRequest {
                 id: fields.text("id")?,
                 grace_ms: fields.number_if_any("graceMs")?.unwrap_or(0),
             },
+            "tether" => HoldRequest::Tether { id: fields.text("id")? },
             other => return Err(fields.unknown_op(other)),
         })
     }
@@ -109,6 +115,7 @@ impl Create {
                 Some(limits) => Limits::parse(limits)?,
                 None => Limits::default(),
             },
+            tethered: fields.flag("tethered", false)?,
         })
     }
 }

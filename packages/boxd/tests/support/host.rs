@@ -51,6 +51,18 @@ pub fn processes_saying(text: &str) -> Vec<i32> {
         .collect()
 }
 
+/// Every process that runs a program below `folder`, whatever it calls itself.
+pub fn processes_from(folder: &Path) -> Vec<i32> {
+    fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|&pid| is_alive(pid))
+        .filter(|pid| {
+            fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe.starts_with(folder))
+        })
+        .collect()
+}
+
 /// The value of a line in /proc/PID/status.
 pub fn status(pid: i32, key: &str) -> String {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -62,4 +74,21 @@ pub fn mounts_below(path: &Path) -> Vec<String> {
     let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let path = path.to_str().unwrap();
     table.lines().filter(|line| line.contains(path)).map(str::to_string).collect()
+}
+
+/// Every control group with this name, in any hierarchy.
+pub fn groups_named(name: &str) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![std::path::PathBuf::from("/sys/fs/cgroup")];
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if entry.file_name() == name {
+                    found.push(entry.path());
+                }
+                waiting.push(entry.path());
+            }
+        }
+    }
+    found
 }

@@ -102,13 +102,12 @@ impl World {
     }
 
     pub fn start(&self) -> ExitStatus {
-        self.start_with(&[], &[])
+        self.start_with(&[])
     }
 
-    pub fn start_with(&self, options: &[&str], env: &[(&str, &str)]) -> ExitStatus {
+    pub fn start_with(&self, options: &[&str]) -> ExitStatus {
         let mut command = Command::new(&self.binary);
         command.arg("hold").arg("--dir").arg(&self.directory).args(options);
-        command.envs(env.iter().copied());
         if let (Mode::Ordinary(uid), 0) = (self.mode, host::effective_uid()) {
             command.uid(uid).gid(uid);
         }
@@ -121,6 +120,14 @@ impl World {
                 outcome => return outcome.unwrap(),
             }
         }
+    }
+
+    /// What hold says of a command line that it does not take.
+    pub fn complaint(&self, options: &[&str]) -> String {
+        let output =
+            Command::new(&self.binary).arg("hold").args(options).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
     }
 
     pub fn hold(&self) -> Client {

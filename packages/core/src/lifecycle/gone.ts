@@ -6,12 +6,14 @@ export async function recordGone(house: House, sandbox: Sandbox): Promise<Sandbo
   const atMs = house.clock.nowMs();
   const expired = sandbox.expiresAtMs !== undefined && atMs >= sandbox.expiresAtMs;
   await house.journal.flush();
+  house.pass("gone.noticed");
   const gone = await house.store.markGone({
     sandboxId: sandbox.id,
     to: expired ? "expired" : "lost",
     reason: expired ? "its time was up" : "its backend no longer knows it",
     atMs,
   });
+  house.pass("gone.marked");
   const now = gone ?? (await house.store.getSandboxById(sandbox.id)) ?? sandbox;
   if (isOver(now.state)) {
     house.reaper.forget(sandbox.id);

@@ -1,10 +1,14 @@
 import { isOver, type ListedBox, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { House } from "../house.ts";
+import { isInstanceGone } from "../instance.ts";
 import { ask, callContext } from "../registry/registry.ts";
+import type { UnfinishedSandbox } from "../store/store.ts";
 import { recordGone } from "./gone.ts";
 import { teardown } from "./teardown.ts";
 
 const EVERY_MS = 60_000;
+/** Gathers what breaks together into one round. */
+const SOON_MS = 50;
 const PROVISIONING_AT_MOST_MS = 60_000;
 const PATIENCE_MS = 30_000;
 
@@ -28,22 +32,32 @@ export async function reconcile(house: House): Promise<void> {
 }
 
 /** Again and again, since a box can also die while the gateway lives, and its meter must stop. */
-export function keepReconciled(house: House): { stop(): Promise<void> } {
+export function keepReconciled(house: House): { soon(): void; stop(): Promise<void> } {
   let round = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
+  let later: NodeJS.Timeout | undefined;
+  let sooner: NodeJS.Timeout | undefined;
   let stopped = false;
+  const run = () => {
+    clearTimeout(later);
+    sooner = undefined;
+    round = round
+      .then(() => reconcile(house))
+      .catch((error) => house.report("reconciling", SandboxerError.from(error)))
+      .finally(() => stopped || schedule());
+  };
   const schedule = () => {
-    timer = setTimeout(() => {
-      round = reconcile(house)
-        .catch((error) => house.report("reconciling", SandboxerError.from(error)))
-        .finally(() => stopped || schedule());
-    }, EVERY_MS).unref();
+    clearTimeout(later);
+    later = setTimeout(run, EVERY_MS).unref();
   };
   schedule();
   return {
+    soon() {
+      if (!stopped) sooner ??= setTimeout(run, SOON_MS).unref();
+    },
     stop() {
       stopped = true;
-      clearTimeout(timer);
+      clearTimeout(later);
+      clearTimeout(sooner);
       return round;
     },
   };
@@ -71,7 +85,7 @@ async function listBoxes(house: House): Promise<Found> {
   return found;
 }
 
-async function settleRow(house: House, row: Sandbox, found: Found): Promise<void> {
+async function settleRow(house: House, row: UnfinishedSandbox, found: Found): Promise<void> {
   switch (row.state) {
     case "destroying":
       // The wish is not used: the row remembers what it was to become.
@@ -82,7 +96,9 @@ async function settleRow(house: House, row: Sandbox, found: Found): Promise<void
       const boxes = found.get(row.location?.extensionId ?? "");
       const box = boxes?.find(({ sandboxId }) => sandboxId === row.id);
       if (boxes && !box) return void (await recordGone(house, row));
-      if (row.expiresAtMs !== undefined) house.reaper.watch(row.id, row.expiresAtMs);
+      // Its backend counted on while we were away; the wall clock, which wrote the row, may have been set.
+      const expiresAtMs = box?.expiresAtMs ?? row.expiresAtMs;
+      if (expiresAtMs !== undefined) house.reaper.watch(row.id, expiresAtMs);
       return settlePause(house, row, box?.paused);
     }
     default:
@@ -101,9 +117,12 @@ async function settlePause(house: House, row: Sandbox, paused: boolean | undefin
  * A create that nobody waits for any more has failed. A slow one that settles after all loses to
  * this commit or wins against it; what it made is judged below, by what the row says then.
  */
-async function settleUnborn(house: House, { id: sandboxId, createdAtMs }: Sandbox): Promise<void> {
+async function settleUnborn(house: House, row: UnfinishedSandbox): Promise<void> {
+  const { id: sandboxId, creator, createdAtMs } = row;
+  if (house.creating.has(sandboxId)) return;
   const atMs = house.clock.nowMs();
-  if (house.creating.has(sandboxId) || atMs - createdAtMs < PROVISIONING_AT_MOST_MS) return;
+  const abandoned = creator === house.instance || isInstanceGone(creator);
+  if (!abandoned && atMs - createdAtMs < PROVISIONING_AT_MOST_MS) return;
   const reason = "the gateway stopped while it was being created";
   await house.store.failCreate({ sandboxId, atMs, reason });
 }

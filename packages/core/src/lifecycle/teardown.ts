@@ -31,15 +31,18 @@ async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox
     });
   }
 
+  house.pass("destroy.begun");
   const { extensionId, ref } = sandbox.location;
   await ask(house.registry.get(extensionId), (extension) =>
     extension.destroy(ref, callContext(house.installationId, DESTROY_PATIENCE_MS)),
   );
+  house.pass("destroy.ended");
   // Only now: a reader still on the connection learns from it that the sandbox is over.
   house.boxes.drop(sandboxId);
   house.reaper.forget(sandboxId);
   const atMs = house.clock.nowMs();
   const ended = await house.store.finishDestroy({ sandboxId, atMs, principalId: wish.principalId });
+  house.pass("destroy.finished");
   return ended ?? current(house, sandboxId);
 }
 

@@ -42,7 +42,7 @@ export interface Store extends KeyStore, IdempotencyStore, BudgetStore, ProfileS
   /** Newest first. */
   listSandboxes(query: SandboxQuery): Promise<Sandbox[]>;
   /** Across orgs: every sandbox whose story is not over. */
-  listUnfinished(): Promise<Sandbox[]>;
+  listUnfinished(): Promise<UnfinishedSandbox[]>;
   /** The principal's attachment to the sandbox, made now if there is none. */
   ensureAttachment(attachment: Attachment): Promise<Attachment>;
 
@@ -74,6 +74,11 @@ export interface NewEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+export interface UnfinishedSandbox extends Sandbox {
+  /** The instance that began it; absent where it did not say. */
+  readonly creator?: string;
+}
+
 export interface BeginCreate {
   readonly sandbox: Sandbox;
   /** `AlreadyClaimed` when another request has it. */
@@ -82,6 +87,7 @@ export interface BeginCreate {
   readonly keyId?: string;
   /** Who sees it whatever its visibility. */
   readonly lineage?: readonly string[];
+  readonly creator?: string;
   readonly attachment: Attachment;
   readonly holdMicroUsd: number;
   readonly data: NewEvent["data"];

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { type Box, type Extension, SandboxerError } from "@sandboxer/contract";
 import { Connection, dial, openBox } from "../_kit/boxd/index.ts";
 import { findBoxd } from "../_kit/boxd/path.ts";
+import { explain } from "./close.ts";
+import type { PassLocalFailPoint } from "./failpoint.ts";
 import { heldBoxes } from "./held.ts";
 import { createHold } from "./hold.ts";
 import { openImages } from "./image.ts";
@@ -19,22 +21,18 @@ export interface LocalOptions {
   readonly boxdPath?: string;
   /** How many sandboxes of each kind that is asked for are kept ready; none, unless said. */
   readonly pool?: number;
+  /** Told of every step of a create, for tests that end the gateway there. */
+  readonly failpoint?: PassLocalFailPoint;
 }
 
 /** Sandboxes on this machine, without docker, root or an account: boxd and the kernel. */
 export function createLocalExtension(options: LocalOptions): Extension {
-  const { dir, boxdPath = findBoxd(), pool: poolSize = 0 } = options;
-  const hold = createHold(dir, boxdPath);
+  const { dir, boxdPath = findBoxd(), pool: poolSize = 0, failpoint: pass = () => {} } = options;
+  const hold = createHold(dir, boxdPath, pass);
   const images = openImages(join(dir, "images"));
   const hostId = hostname();
 
-  /** Is it the sandbox that is over, or only this connection to it? */
-  const explainClose = async (ref: string): Promise<SandboxerError> => {
-    const boxes = await heldBoxes(hold, hostId, ref).catch(() => undefined);
-    return boxes?.length === 1
-      ? new SandboxerError("extension_failed", "the connection to the sandbox was replaced or broke")
-      : new SandboxerError("sandbox_gone", `the sandbox ${ref} is over`);
-  };
+  const explainClose = (ref: string) => explain(ref, () => heldBoxes(hold, hostId, ref));
 
   const pool = createPool(hold, poolSize, explainClose);
 
@@ -51,8 +49,10 @@ export function createLocalExtension(options: LocalOptions): Extension {
     manifest,
     probe: () => probeHost(boxdPath),
 
-    async create(spec, { sandboxId, installationId }) {
+    async create(spec, { sandboxId, installationId, tethered = false }) {
       const root = await images.rootOf(spec.image);
+      pass("local.image");
+      if (tethered) await hold.tether(sandboxId);
       // Beside the create, which is not held up by it.
       const lacking = hold.lacking();
       lacking.catch(() => {});
@@ -65,6 +65,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
         ttlMs: spec.ttlMs,
         labels: spec.labels,
         limits: limitsFor(spec),
+        tethered,
       };
       let connection: Connection;
       try {
@@ -77,6 +78,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
       } finally {
         pool.replenishLater(members);
       }
+      pass("local.answered");
       const bestEffort = describeLacking(lackingFor(spec, await lacking));
       return openBox(connection, { ref: sandboxId, hostId, bestEffort });
     },
@@ -85,6 +87,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
     list: () => heldBoxes(hold, hostId),
 
     async destroy(ref) {
+      hold.untether(ref);
       await hold.call("destroy", { id: ref, graceMs: 0 });
     },
 

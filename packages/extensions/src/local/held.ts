@@ -18,7 +18,7 @@ export async function heldBoxes(hold: Hold, hostId: string, id?: string): Promis
     hostId,
     installationId: String(box.installation),
     createdAtMs: Number(box.createdAtMs),
-    expiresAtMs: Number(box.expiresAtMs),
+    ...(typeof box.expiresAtMs === "number" && { expiresAtMs: box.expiresAtMs }),
     paused: box.paused === true,
     bestEffort: describeLacking(box.notInForce),
   }));

@@ -5,6 +5,8 @@ import { SandboxerError } from "@sandboxer/contract";
 import { Connection } from "../_kit/boxd/connection.ts";
 import { dial } from "../_kit/boxd/dial.ts";
 import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
+import type { PassLocalFailPoint } from "./failpoint.ts";
+import { createKept, type Kept } from "./kept.ts";
 import { createSpare } from "./spare.ts";
 
 /** How long hold stays without a sandbox and without a client. */
@@ -15,24 +17,17 @@ const EXIT_ALREADY_HELD = 3;
 
 type ExplainClose = () => Promise<SandboxerError>;
 
-export interface Hold {
+export interface Hold extends Kept {
   /** The new sandbox's own connection; hold is started first where none runs. */
   create(members: Record<string, unknown>, explainClose: ExplainClose): Promise<Connection>;
-  /** One question on the connection kept for that. */
-  call(op: string, members?: Record<string, unknown>): Promise<Readonly<Record<string, unknown>>>;
-  /** What this machine cannot hold a sandbox to, each with its reason. Asked once of each hold. */
-  lacking(): Promise<Readonly<Record<string, string>>>;
   socketOf(boxId: string): string;
-  close(): void;
 }
 
-export function createHold(dir: string, boxdPath: string): Hold {
+export function createHold(dir: string, boxdPath: string, pass: PassLocalFailPoint = () => {}): Hold {
   const path = join(dir, "hold.sock");
-  let kept: Promise<Connection> | undefined;
-  let lacking: Promise<Record<string, string>> | undefined;
   let starting: Promise<void> | undefined;
 
-  const spare = createSpare(() => dial(path));
+  const spare = createSpare(() => dial(path).catch(() => undefined));
 
   const connect = async (explainClose: ExplainClose = holdLeft): Promise<Connection> => {
     let socket = await dial(path);
@@ -46,29 +41,15 @@ export function createHold(dir: string, boxdPath: string): Hold {
     if (!socket) throw new SandboxerError("extension_failed", "boxd hold did not open its socket");
     return new Connection(socket, explainClose);
   };
-
-  const keep = (): Promise<Connection> => {
-    kept ??= connect().then(
-      (connection) => {
-        void connection.closed.then(() => {
-          kept = undefined;
-          lacking = undefined;
-        });
-        return connection;
-      },
-      (error) => {
-        kept = undefined;
-        throw error;
-      },
-    );
-    return kept;
-  };
+  const kept = createKept(connect);
 
   const create: Hold["create"] = async (members, explainClose) => {
     const socket = spare.take();
     const connection = socket ? new Connection(socket, explainClose) : await connect(explainClose);
+    pass("local.connected");
     // The answer to a create is the new sandbox's HELLO on this very connection, or a FAIL.
     const opening = await connection.open("create", members);
+    pass("local.asked");
     try {
       await Promise.race([connection.hello, opening.reply]);
       return connection;
@@ -84,23 +65,12 @@ export function createHold(dir: string, boxdPath: string): Hold {
   };
 
   return {
+    ...kept,
     create,
-    async call(op, members = {}) {
-      return (await keep()).call(op, members);
-    },
-    lacking() {
-      lacking ??= keep()
-        .then((connection) => connection.call("ping"))
-        .then((answer) => answer.lacking as Record<string, string>);
-      lacking.catch(() => {
-        lacking = undefined;
-      });
-      return lacking;
-    },
     socketOf: (boxId) => join(dir, "boxes", boxId, "box.sock"),
     close() {
       spare.close();
-      void kept?.then((connection) => connection.close());
+      kept.close();
     },
   };
 }

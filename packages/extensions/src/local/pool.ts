@@ -3,7 +3,7 @@ import type { Connection } from "../_kit/boxd/index.ts";
 import type { Hold } from "./hold.ts";
 import type { Root } from "./root.ts";
 
-/** hold ends what nobody has claimed by then, also when this process is gone. */
+/** hold ends what nobody has claimed by then; when this process goes, it ends them at once. */
 const UNCLAIMED_TTL_MS = 600_000;
 /** Making more waits until nobody has asked for this long: at once, it would take from who asks next. */
 const QUIET_MS = 40;
@@ -50,12 +50,10 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
   let filling: Promise<void> | undefined;
   let closed = false;
 
-  const destroy = async (id: string): Promise<void> => {
-    await hold.call("destroy", { id, graceMs: 0 });
-  };
   const discard = async ({ connection, name }: Ready): Promise<void> => {
     connection.close();
-    await destroy(name).catch(() => {});
+    hold.untether(name);
+    await hold.call("destroy", { id: name, graceMs: 0 }).catch(() => {});
   };
   const drop = async ({ ready }: Shape): Promise<void> => {
     await Promise.all(ready.splice(0).map(discard));
@@ -63,12 +61,12 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
 
   const makeOne = async ({ members, ready }: Shape): Promise<void> => {
     const id = newSandboxId();
-    const nobodys = { env: {}, labels: {}, ttlMs: UNCLAIMED_TTL_MS, pooled: true };
+    const nobodys = { env: {}, labels: {}, ttlMs: UNCLAIMED_TTL_MS, pooled: true, tethered: true };
+    await hold.tether(id);
     const one: Partial<Ready> & { name: string } = { name: id };
     const connection = await hold.create({ ...members, ...nobodys, id }, () => explainClose(one.name));
     const made: Ready = Object.assign(one, { connection });
-    if (closed) return discard(made);
-    ready.push(made);
+    await (closed ? discard(made) : ready.push(made));
   };
   const fill = async (): Promise<void> => {
     for (const shape of shapes.values()) {
@@ -96,6 +94,7 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
         hold.call("claim", { pooled: one.name, id, ttlMs, labels }),
         one.connection.call("claim", { id, env }),
       ]);
+      hold.untether(one.name);
       if (held.status === "fulfilled") one.name = id;
       if (held.status === "fulfilled" && told.status === "fulfilled") return one.connection;
       await discard(one);

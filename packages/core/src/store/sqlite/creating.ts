@@ -81,12 +81,12 @@ function refuseTakenName({ prepare }: Connection, { name, orgId, principalId }: 
 }
 
 function insertRows({ prepare }: Connection, begin: BeginCreate, accountId: string): void {
-  const { sandbox, attachment, keyId, lineage = [] } = begin;
+  const { sandbox, attachment, keyId, lineage = [], creator } = begin;
   const { id: sandboxId, orgId, principalId, createdAtMs: atMs } = sandbox;
   prepare(
     `INSERT INTO sandboxes (id, org_id, principal_id, name, consumer, state, spec, best_effort,
              created_at_ms, visibility, team, lineage, key_id, account_id, profile,
-             budget_micro_usd) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+             budget_micro_usd, creator) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ).run(
     sandboxId,
     orgId,
@@ -104,6 +104,7 @@ function insertRows({ prepare }: Connection, begin: BeginCreate, accountId: stri
     accountId,
     sandbox.profile ? JSON.stringify(sandbox.profile) : null,
     sandbox.budgetMicroUsd ?? null,
+    creator ?? null,
   );
   prepare(
     `INSERT INTO attachments (id, org_id, sandbox_id, principal_id, created_at_ms)

@@ -6,6 +6,7 @@ import { BUDGETS } from "./migrations/4-budgets.ts";
 import { PROFILES } from "./migrations/5-profiles.ts";
 import { SANDBOX_EVENTS } from "./migrations/6-events.ts";
 import { WEBHOOKS } from "./migrations/7-webhooks.ts";
+import { CREATORS } from "./migrations/8-creators.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -99,6 +100,7 @@ export const MIGRATIONS: readonly string[] = [
   PROFILES,
   SANDBOX_EVENTS,
   WEBHOOKS,
+  CREATORS,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */

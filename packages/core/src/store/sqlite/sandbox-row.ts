@@ -29,6 +29,7 @@ export interface SandboxRow {
   held_micro_usd: number;
   metered_until_ms: number | null;
   covered_until_ms: number | null;
+  creator: string | null;
 }
 
 /** A column without a value is a member that is absent. */

@@ -55,7 +55,10 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
 
     async listUnfinished() {
       const rows = prepare("SELECT * FROM sandboxes WHERE ended_at_ms IS NULL ORDER BY seq").all();
-      return (rows as unknown as SandboxRow[]).map(toSandbox);
+      return (rows as unknown as SandboxRow[]).map((row) => ({
+        ...toSandbox(row),
+        ...(row.creator !== null && { creator: row.creator }),
+      }));
     },
 
     async ensureAttachment(attachment) {

@@ -3,10 +3,11 @@ import { budgetCommands } from "./budgets.ts";
 import { creatingCommands } from "./creating.ts";
 import { endingCommands } from "./ending.ts";
 import { eventCommands } from "./events.ts";
+import { fromSqlite, inOurWords } from "./failure.ts";
 import { idempotencyCommands } from "./idempotency.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
-import { openConnection } from "./open.ts";
+import { type Connection, openConnection } from "./open.ts";
 import { pausingCommands } from "./pausing.ts";
 import { profileCommands } from "./profiles.ts";
 import { rootKeyCommands } from "./root-key.ts";
@@ -15,8 +16,8 @@ import { webhookCommands } from "./webhooks.ts";
 
 /** The embedded store: one file, no server. Several processes of one machine may share it. */
 export function openSqliteStore(path: string): Store {
-  const connection = openConnection(path);
-  return {
+  const connection = open(path);
+  return inOurWords({
     ...keyCommands(connection),
     ...rootKeyCommands(connection),
     ...idempotencyCommands(connection),
@@ -30,5 +31,13 @@ export function openSqliteStore(path: string): Store {
     ...budgetCommands(connection),
     ...ledgerCommands(connection),
     close: () => connection.close(),
-  };
+  });
+}
+
+function open(path: string): Connection {
+  try {
+    return openConnection(path);
+  } catch (error) {
+    throw fromSqlite(error);
+  }
 }

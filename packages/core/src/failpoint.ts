@@ -1,0 +1,28 @@
+/** Between every two side effects of a verb, in the order in which it passes them. */
+export const FAIL_POINTS = [
+  "create.planned",
+  "create.held",
+  "create.made",
+  "create.settled",
+  "create.refused",
+  "create.discarded",
+  "create.failed",
+  "exec.attached",
+  "exec.recorded",
+  "exec.started",
+  "pause.stopped",
+  "pause.written",
+  "resume.started",
+  "resume.written",
+  "destroy.begun",
+  "destroy.ended",
+  "destroy.finished",
+  "gone.noticed",
+  "gone.marked",
+] as const;
+
+/**
+ * Told of every place that is passed. A test has the gateway killed there, and proves that the next
+ * start puts right what it left; nobody else is told.
+ */
+export type PassFailPoint = (place: (typeof FAIL_POINTS)[number]) => void;

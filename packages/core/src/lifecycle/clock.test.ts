@@ -1,0 +1,88 @@
+import { join } from "node:path";
+import type { Extension } from "@sandboxer/contract";
+import { expect, it, onTestFinished } from "vitest";
+import { openers } from "../../test/gateway.ts";
+import { stillHeld, until } from "../../test/outcomes.ts";
+import { createPlainExtension } from "../../test/plain-extension.ts";
+import { createCore, createRootKey } from "../index.ts";
+
+const { openStore, temporaryFolder } = openers(onTestFinished);
+
+const HOUR_MS = 3_600_000;
+const JUMPS = { "an hour ahead": HOUR_MS, "an hour back": -HOUR_MS, "a day back": -24 * HOUR_MS };
+
+/** A wall clock that can be set, beside a monotonic one that cannot. */
+async function openWithClock() {
+  let offsetMs = 0;
+  const clock = { nowMs: () => Date.now() + offsetMs, monotonicMs: () => performance.now() };
+  const store = openStore();
+  const plain = createPlainExtension(join(temporaryFolder(), "plain"), {
+    price: { basis: "provisioned", microUsdPerHour: HOUR_MS },
+  });
+  const ends = new Map<string, number>();
+  /** A backend that counts without the wall, and tells what the wall will show then. */
+  const steady: Extension = {
+    ...plain,
+    async create(spec, context) {
+      ends.set(context.sandboxId, performance.now() + spec.ttlMs);
+      return plain.create(spec, context);
+    },
+    async list(context) {
+      const boxes = await plain.list(context);
+      return boxes.map((box) => ({
+        ...box,
+        expiresAtMs: clock.nowMs() + (ends.get(box.sandboxId) ?? 0) - performance.now(),
+      }));
+    },
+  };
+  const { principal } = await createRootKey(store);
+  const open = async () => {
+    const core = await createCore({ store, extensions: [steady], clock });
+    onTestFinished(() => core.close());
+    await core.start();
+    return core;
+  };
+  const setClock = (byMs: number) => {
+    offsetMs += byMs;
+  };
+  return { store, principal, open, setClock };
+}
+
+const patience = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+it.each(Object.entries(JUMPS))(
+  "RE-10 a clock set %s ends nothing early, nothing late and costs at most the time asked for",
+  async (_, byMs) => {
+    const { store, principal, open, setClock } = await openWithClock();
+    const core = await open();
+    const { id } = await core.create(principal, { ttlMs: 1_200 });
+    setClock(byMs);
+    await patience(500);
+    expect((await core.get(principal, id)).state).toBe("running");
+    await core.exec(principal, id, { argv: ["true"] });
+    await until(async () => (await core.get(principal, id)).state === "expired");
+    const { costMicroUsd } = await core.get(principal, id);
+    expect(costMicroUsd).toBeGreaterThanOrEqual(0);
+    expect(costMicroUsd).toBeLessThanOrEqual(1_200);
+    expect(await stillHeld(store, principal.orgId, id)).toBe(0);
+  },
+);
+
+it.each(Object.entries(JUMPS))(
+  "RE-10 a clock set %s while no gateway ran ends nothing early and nothing late",
+  async (_, byMs) => {
+    const { store, principal, open, setClock } = await openWithClock();
+    const first = await open();
+    const { id } = await first.create(principal, { ttlMs: 1_500 });
+    await first.close();
+    setClock(byMs);
+    const second = await open();
+    await patience(300);
+    expect((await second.get(principal, id)).state).toBe("running");
+    await until(async () => (await second.get(principal, id)).state === "expired");
+    const { costMicroUsd } = await second.get(principal, id);
+    expect(costMicroUsd).toBeGreaterThanOrEqual(0);
+    expect(costMicroUsd).toBeLessThanOrEqual(1_500);
+    expect(await stillHeld(store, principal.orgId, id)).toBe(0);
+  },
+);

@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ListedBox, SandboxerError } from "@sandboxer/contract";
+
+/** The kernel closes a dying sandbox's connections first and takes its last process down after that. */
+const LAST_BREATH_MS = 500;
+const ASK_EVERY_MS = 20;
+
+/** Is it the sandbox that is over, or only this connection to it? Not to know proves neither. */
+export async function explain(ref: string, list: () => Promise<ListedBox[]>): Promise<SandboxerError> {
+  const deadline = performance.now() + LAST_BREATH_MS;
+  do {
+    const boxes = await list().catch(() => undefined);
+    if (!boxes) break;
+    if (!boxes.some((box) => box.ref === ref)) {
+      return new SandboxerError("sandbox_gone", `the sandbox ${ref} is over`);
+    }
+    await sleep(ASK_EVERY_MS);
+  } while (performance.now() < deadline);
+  return new SandboxerError("extension_failed", "the connection to the sandbox was replaced or broke");
+}

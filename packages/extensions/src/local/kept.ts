@@ -1,0 +1,82 @@
+import type { Connection } from "../_kit/boxd/connection.ts";
+
+/** A hold that cannot stay up is not started over and over without a pause. */
+const REVIVE_AFTER_MS = 500;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** The one connection to hold on which everything is asked that is not a create. */
+export interface Kept {
+  /** Asked again where hold died over it: whatever it has heard, asking twice is asking once. */
+  call(op: string, members?: Members): Promise<Members>;
+  /** What this machine cannot hold a sandbox to, each with its reason. Asked once of each hold. */
+  lacking(): Promise<Readonly<Record<string, string>>>;
+  /** The sandbox of this id, made or to be made, ends when this process does. */
+  tether(boxId: string): Promise<void>;
+  /** It has another name now, or is over: the tether to this one need not be taken again. */
+  untether(boxId: string): void;
+  close(): void;
+}
+
+export function createKept(connect: () => Promise<Connection>): Kept {
+  let kept: Promise<Connection> | undefined;
+  let lacking: Promise<Record<string, string>> | undefined;
+  let closed = false;
+  const tethers = new Set<string>();
+
+  const keep = (): Promise<Connection> => {
+    kept ??= connect().then(
+      async (connection) => {
+        void connection.closed.then(revive);
+        for (const id of tethers) await connection.call("tether", { id });
+        return connection;
+      },
+      (error) => {
+        kept = undefined;
+        throw error;
+      },
+    );
+    return kept;
+  };
+
+  /** While we are its client hold does not leave, so it died: its sandboxes need the next one. */
+  const revive = (): void => {
+    kept = undefined;
+    lacking = undefined;
+    if (!closed) setTimeout(() => closed || keep().catch(() => {}), REVIVE_AFTER_MS).unref();
+  };
+
+  return {
+    async call(op, members = {}) {
+      const connection = await keep();
+      try {
+        return await connection.call(op, members);
+      } catch (error) {
+        if (!connection.isOver || closed) throw error;
+        await connection.closed;
+        return (await keep()).call(op, members);
+      }
+    },
+    lacking() {
+      lacking ??= keep()
+        .then((connection) => connection.call("ping"))
+        .then((answer) => answer.lacking as Record<string, string>);
+      lacking.catch(() => {
+        lacking = undefined;
+      });
+      return lacking;
+    },
+    async tether(boxId) {
+      tethers.add(boxId);
+      await (await keep()).call("tether", { id: boxId });
+    },
+    untether: (boxId) => void tethers.delete(boxId),
+    close() {
+      closed = true;
+      kept?.then(
+        (connection) => connection.close(),
+        () => {},
+      );
+    },
+  };
+}

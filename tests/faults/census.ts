@@ -1,0 +1,97 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { readOrNothing } from "../capabilities/processes.ts";
+import { rowsOf, troubleInTheBooks } from "./books.ts";
+import { commandOf, groupNameOf, namespaceOf, processesOf } from "./processes.ts";
+
+/** What a home has on the machine right now, by kind: each thing named, so that a leak says what it is. */
+export interface Census {
+  readonly processes: readonly string[];
+  readonly cgroups: readonly string[];
+  readonly mounts: readonly string[];
+  /** Loop devices over files of the home. */
+  readonly disks: readonly string[];
+  readonly networks: readonly string[];
+  readonly sockets: readonly string[];
+  readonly boxes: readonly string[];
+  readonly trash: readonly string[];
+  readonly files: readonly string[];
+  readonly rows: readonly string[];
+  readonly money: readonly string[];
+  readonly events: readonly string[];
+}
+
+export const NOTHING: Census = {
+  processes: [],
+  cgroups: [],
+  mounts: [],
+  disks: [],
+  networks: [],
+  sockets: [],
+  boxes: [],
+  trash: [],
+  files: [],
+  rows: [],
+  money: [],
+  events: [],
+};
+
+/** Asks the host, the store and the folders; nothing that is counted is asked about itself. */
+export function takeCensus(home: string): Census {
+  const pids = processesOf(home);
+  const ids = sandboxIdsOf(home);
+  const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
+  const ours = (text: string) => text.includes(home) || ids.some((id) => text.includes(id));
+  return {
+    processes: pids.map((pid) => `${pid} ${commandOf(pid)}`),
+    cgroups: foldersBelow("/sys/fs/cgroup").filter((path) => ours(path) || path.includes(groupNameOf(home))),
+    mounts: mounts.filter(ours),
+    disks: entries("/sys/block")
+      .map((name) => `${name} ${readOrNothing(`/sys/block/${name}/loop/backing_file`)}`)
+      .filter(ours),
+    networks: [
+      ...new Set([
+        ...pids.map((pid) => namespaceOf(pid, "net")).filter((link) => link !== namespaceOf("self", "net")),
+      ]),
+      ...mounts.filter((line) => line.includes(" nsfs ") && ours(line)),
+    ],
+    sockets: readFileSync("/proc/net/unix", "utf8").split("\n").filter(ours),
+    boxes: entries(join(home, "engine/boxes")),
+    trash: entries(join(home, "engine/trash")),
+    files: unexpectedFiles(home),
+    rows: rowsOf(home).flatMap(({ id, state, ended }) => (ended ? [] : [`${id} ${state}`])),
+    ...troubleInTheBooks(home),
+  };
+}
+
+const entries = (folder: string) => (existsSync(folder) ? readdirSync(folder) : []);
+
+function foldersBelow(folder: string): string[] {
+  const names = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : [];
+  return names
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(folder, entry.name))
+    .flatMap((path) => [path, ...foldersBelow(path)]);
+}
+
+function sandboxIdsOf(home: string): string[] {
+  return rowsOf(home).map(({ id }) => id);
+}
+
+const EXPECTED = [
+  /^root\.key$/,
+  /^state\.db(-wal|-shm)?$/,
+  /^gateway\.lock(-journal)?$/,
+  /^engine\/(hold\.(lock|log|sock)|cgroups)$/,
+  /^engine\/disks\/\d+-\d+\.ext4$/,
+  /^engine\/images\/host-\d+\//,
+];
+
+/** Drafts, locks and whatever else should not outlive its writer. */
+function unexpectedFiles(home: string): string[] {
+  return readdirSync(home, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1))
+    .filter((path) => !/^engine\/(boxes|trash)\//.test(path))
+    .filter((path) => !EXPECTED.some((pattern) => pattern.test(path)));
+}
