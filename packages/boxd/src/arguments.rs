@@ -14,10 +14,11 @@ Usage:
       Goes to the background and returns as soon as it listens, unless --foreground.
       Exits by itself after N ms without sandboxes and clients. Exit code 3: DIR is taken.
       --die-at is for tests: it ends as by kill -9 when it comes to that place of its code.
-  boxd serve --id ID (--socket PATH | --stdio) [--ttl-ms N] [--ensure-user]
+  boxd serve --id ID (--socket PATH | --stdio) [--ttl-ms N] [--ensure-user] [--deny-root]
       Does the work inside a place that something else has isolated, such as a container.
       Ends by itself after N ms. --ensure-user gives the place a `user` with a home, if it
-      has none. Programs inherit the environment that boxd was started with.
+      has none; with --deny-root, nothing is done as root. Programs inherit the environment
+      that boxd was started with.
   boxd --version | --help
 ";
 
@@ -44,6 +45,7 @@ pub struct ServeOptions {
     pub socket: Option<PathBuf>,
     pub ttl: Option<Duration>,
     pub ensure_user: bool,
+    pub denies_root: bool,
 }
 
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
@@ -82,7 +84,7 @@ fn parse_hold(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, 
 
 fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
     let (mut id, mut socket, mut stdio) = (None, None, false);
-    let (mut ttl, mut ensure_user) = (None, false);
+    let (mut ttl, mut ensure_user, mut denies_root) = (None, false, false);
     while let Some(option) = arguments.next() {
         match option.to_str() {
             Some("--id") => {
@@ -93,6 +95,7 @@ fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
             Some("--stdio") => stdio = true,
             Some("--ttl-ms") => ttl = Some(milliseconds(&option, &mut arguments)?),
             Some("--ensure-user") => ensure_user = true,
+            Some("--deny-root") => denies_root = true,
             _ => return Err(format!("unknown option {option:?}; see boxd --help")),
         }
     }
@@ -100,7 +103,7 @@ fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
         return Err("one of --socket and --stdio is needed".to_string());
     }
     let id = id.ok_or("--id is missing")?;
-    Ok(Command::Serve(ServeOptions { id, socket, ttl, ensure_user }))
+    Ok(Command::Serve(ServeOptions { id, socket, ttl, ensure_user, denies_root }))
 }
 
 fn milliseconds(
@@ -145,6 +148,7 @@ mod tests {
                 socket: None,
                 ttl: Some(Duration::from_millis(9)),
                 ensure_user: false,
+                denies_root: false,
             }))
         );
         for wrong in [

@@ -82,7 +82,7 @@ impl Server {
         Ok(number)
     }
 
-    fn working_directory(&self, user: &User, asked: Option<&str>) -> Result<OwnedFd, Failure> {
+    pub fn working_directory(&self, user: &User, asked: Option<&str>) -> Result<OwnedFd, Failure> {
         let path = place::absolute(asked.unwrap_or(&user.home), user)?;
         let _acting = ActingAs::user(user, self.identity)
             .map_err(|error| Failure::internal("cannot act as the user", error))?;
