@@ -28,7 +28,7 @@ impl Hold {
     /// The client comes back at once when the sandbox cannot even be begun.
     pub fn launch(
         &mut self,
-        create: Create,
+        mut create: Create,
         client: Client,
         stream: u32,
     ) -> Result<(), (Client, Failure)> {
@@ -37,6 +37,8 @@ impl Hold {
             Err(failure) => return Err((client, failure)),
         };
         failpoint::reached("folder");
+        let tools = self.tools.layer_over(&create.root.lowers);
+        create.root.lowers.insert(0, tools.to_string_lossy().into_owned());
         let mut record = Record {
             pid: 0,
             start_time: 0,

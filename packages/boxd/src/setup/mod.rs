@@ -7,7 +7,6 @@ pub mod idmap;
 mod kernel_files;
 mod place;
 mod root;
-mod sudo;
 pub mod trees;
 mod volatile;
 
@@ -68,9 +67,6 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<(), Failure> {
     kernel_files::mount(new_root.as_fd())?;
     devices::mount(new_root.as_fd(), plan.limits)?;
     root::fill(new_root.as_fd(), &trees, plan.root, plan.limits)?;
-    if let Some(binary) = &trees.own_binary {
-        sudo::offer(new_root.as_fd(), binary).map_err(step("sudo mount"))?;
-    }
     root::leave_host(new_root).map_err(step("pivot_root"))?;
     if plan.ids == IdMap::Shared {
         home::give_to_user().map_err(step("home folder"))?;

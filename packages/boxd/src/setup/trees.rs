@@ -13,11 +13,7 @@ pub struct Trees {
     pub writable: OwnedFd,
     pub lowers: Vec<OwnedFd>,
     pub binds: Vec<OwnedFd>,
-    /// boxd itself, for who calls it `sudo` inside. None where it has been removed.
-    pub own_binary: Option<OwnedFd>,
 }
-
-const OWN_BINARY: &str = "/proc/self/exe";
 
 impl Trees {
     /// With `ids`, everything but the writable folder is shown through that user namespace's
@@ -47,30 +43,20 @@ impl Trees {
                 shown(Path::new(&bind.source), Depth::WithSubmounts, attributes, ids)
             })
             .collect::<Result<_, _>>()?;
-        let own_binary = find_own_binary(ids);
-        Ok(Trees { writable, lowers, binds, own_binary })
+        Ok(Trees { writable, lowers, binds })
     }
 
     /// The trees in the order in which `lent` takes them.
     pub fn into_list(self) -> Vec<OwnedFd> {
-        let first = [self.writable];
-        first.into_iter().chain(self.lowers).chain(self.binds).chain(self.own_binary).collect()
+        [self.writable].into_iter().chain(self.lowers).chain(self.binds).collect()
     }
 
     pub fn lent(list: Vec<OwnedFd>, root: &Root) -> Trees {
         let mut list = list.into_iter();
         let writable = list.next().expect("hold lends the writable tree first");
         let lowers = list.by_ref().take(root.lowers.len()).collect();
-        let binds = list.by_ref().take(root.mounts.len()).collect();
-        Trees { writable, lowers, binds, own_binary: list.next() }
+        Trees { writable, lowers, binds: list.collect() }
     }
-}
-
-/// By itself where it can be, because a newer one may lie under its name. In a mount namespace
-/// that is newer than this process's binary, only the name is left.
-fn find_own_binary(ids: Option<BorrowedFd>) -> Option<OwnedFd> {
-    let show = |path: &Path| shown(path, Depth::This, READ_ONLY, ids).ok();
-    show(Path::new(OWN_BINARY)).or_else(|| show(&std::fs::read_link(OWN_BINARY).ok()?))
 }
 
 fn clone(path: &Path, depth: Depth) -> Result<OwnedFd, Failure> {
