@@ -103,7 +103,7 @@ pub fn equip(
     let disk = match plan.limits.disk_bytes.filter(|_| record.has_disk) {
         Some(bytes) => {
             let (inodes, owner) = (plan.limits.disk_inodes, plan.ids.base());
-            let disk = means.disks.take(plan.box_directory, bytes, inodes, owner);
+            let disk = means.disks.take(bytes, inodes, owner);
             let disk = disk.map_err(step("disk"))?;
             failpoint::reached("disk");
             Some(disk)

@@ -13,6 +13,7 @@ pub mod memory;
 pub mod mount;
 pub mod network;
 pub mod path;
+pub mod poll;
 pub mod process;
 pub mod signal;
 pub mod sparse;
