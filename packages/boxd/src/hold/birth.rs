@@ -118,7 +118,7 @@ pub fn equip(
             let own = disk.as_ref().map(OwnedFd::try_clone).transpose().map_err(step("disk"))?;
             lent.extend(Trees::clone_all(plan.box_directory, plan.root, ids, own)?.into_list());
         }
-        IdMap::Single { .. } => {}
+        IdMap::Shared | IdMap::Single { .. } => {}
     }
     unix_socket::send(child, b"go", &lent).map_err(step("start signal"))?;
     Ok(disk)
