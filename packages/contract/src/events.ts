@@ -5,6 +5,7 @@ import { sandboxIdSchema } from "./ids.ts";
 export const EVENT_TYPES = [
   "sandbox.requested",
   "sandbox.created",
+  "sandbox.reused",
   "sandbox.failed",
   "sandbox.paused",
   "sandbox.resumed",

@@ -130,6 +130,7 @@ export {
 } from "./profile.ts";
 export { type Receipt, receiptSchema } from "./receipt.ts";
 export { DEFAULT_RESOURCES, type Resources, resourcesSchema } from "./resources.ts";
+export { REUSE_SCOPES, type Reuse, reuseSchema } from "./reuse.ts";
 export { ROUTING_POLICIES, type Routing, routingSchema } from "./routing.ts";
 export { type Attachment, type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {

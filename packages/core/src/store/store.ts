@@ -18,10 +18,14 @@ export interface Store extends KeyStore, IdempotencyStore, BudgetStore, ProfileS
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;
 
-  /** `conflict` when a living sandbox of the org has the name. */
+  /** `conflict` when a living sandbox of the org has the name, `LabelTaken` when one has the label. */
   beginCreate(begin: BeginCreate): Promise<void>;
   /** provisioning → running. `undefined` when it is no longer provisioning. */
   settleCreate(settle: SettleCreate): Promise<Sandbox | undefined>;
+  /** The living sandbox of a label, also one that is still being made. */
+  findLabelled(orgId: string, label: string): Promise<Sandbox | undefined>;
+  /** Logs that it was given out again. `undefined` when it no longer runs under that label. */
+  reuseSandbox(reuse: ReuseSandbox): Promise<Sandbox | undefined>;
   /** provisioning → failed; the hold is released. */
   failCreate(end: EndSandbox): Promise<Sandbox | undefined>;
   /** running → paused, all of it still in memory. `undefined` when it does not run. */
@@ -88,9 +92,26 @@ export interface BeginCreate {
   /** Who sees it whatever its visibility. */
   readonly lineage?: readonly string[];
   readonly creator?: string;
+  /** Under which it is found again; of one label one lives. */
+  readonly label?: string | undefined;
   readonly attachment: Attachment;
   readonly holdMicroUsd: number;
   readonly data: NewEvent["data"];
+}
+
+export interface ReuseSandbox {
+  readonly orgId: string;
+  readonly label: string;
+  readonly sandboxId: string;
+  readonly claim?: Claim | undefined;
+  readonly principalId: string;
+  readonly atMs: number;
+  readonly data: NewEvent["data"];
+}
+
+/** Thrown by `beginCreate` when somebody made the label's sandbox meanwhile; nothing was written. */
+export class LabelTaken extends Error {
+  override readonly name = "LabelTaken";
 }
 
 export interface SettleCreate {

@@ -6,6 +6,7 @@ import { answerClaim, claimOnce } from "./idempotency.ts";
 import { post } from "./ledger.ts";
 import { refuseBeyondOwnBudget } from "./metering.ts";
 import type { Connection } from "./open.ts";
+import { refuseTakenLabel } from "./reusing.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 
 export function creatingCommands(connection: Connection): Pick<Store, "beginCreate" | "settleCreate"> {
@@ -16,6 +17,7 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
       const { id: sandboxId, orgId, principalId, createdAtMs: atMs } = sandbox;
       commitSoon(() => {
         refuseTakenName(connection, sandbox);
+        refuseTakenLabel(connection, begin);
         const own = { budget_micro_usd: sandbox.budgetMicroUsd ?? null, cost_micro_usd: 0 };
         refuseBeyondOwnBudget(own, holdMicroUsd);
         const { id: accountId } = accountOf(connection, orgId, keyId);
@@ -81,12 +83,13 @@ function refuseTakenName({ prepare }: Connection, { name, orgId, principalId }: 
 }
 
 function insertRows({ prepare }: Connection, begin: BeginCreate, accountId: string): void {
-  const { sandbox, attachment, keyId, lineage = [], creator } = begin;
+  const { sandbox, attachment, keyId, lineage = [], creator, label } = begin;
   const { id: sandboxId, orgId, principalId, createdAtMs: atMs } = sandbox;
   prepare(
     `INSERT INTO sandboxes (id, org_id, principal_id, name, consumer, state, spec, best_effort,
              created_at_ms, visibility, team, lineage, key_id, account_id, profile,
-             budget_micro_usd, creator) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+             budget_micro_usd, creator, reuse, label)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ).run(
     sandboxId,
     orgId,
@@ -105,6 +108,8 @@ function insertRows({ prepare }: Connection, begin: BeginCreate, accountId: stri
     sandbox.profile ? JSON.stringify(sandbox.profile) : null,
     sandbox.budgetMicroUsd ?? null,
     creator ?? null,
+    sandbox.reuse ? JSON.stringify(sandbox.reuse) : null,
+    label ?? null,
   );
   prepare(
     `INSERT INTO attachments (id, org_id, sandbox_id, principal_id, created_at_ms)

@@ -7,6 +7,7 @@ import { PROFILES } from "./migrations/5-profiles.ts";
 import { SANDBOX_EVENTS } from "./migrations/6-events.ts";
 import { WEBHOOKS } from "./migrations/7-webhooks.ts";
 import { CREATORS } from "./migrations/8-creators.ts";
+import { REUSE } from "./migrations/9-reuse.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -101,6 +102,7 @@ export const MIGRATIONS: readonly string[] = [
   SANDBOX_EVENTS,
   WEBHOOKS,
   CREATORS,
+  REUSE,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */

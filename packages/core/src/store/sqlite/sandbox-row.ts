@@ -9,6 +9,7 @@ export interface SandboxRow {
   visibility: Sandbox["visibility"];
   team: string | null;
   profile: string | null;
+  reuse: string | null;
   state: Sandbox["state"];
   spec: string;
   extension_id: string | null;
@@ -43,6 +44,7 @@ export function toSandbox(row: SandboxRow): Sandbox {
     visibility: row.visibility,
     ...(row.team !== null && { team: row.team }),
     ...(row.profile !== null && { profile: JSON.parse(row.profile) }),
+    ...(row.reuse !== null && { reuse: JSON.parse(row.reuse) }),
     state: row.state,
     spec: JSON.parse(row.spec),
     ...(row.extension_id !== null &&

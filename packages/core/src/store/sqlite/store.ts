@@ -10,6 +10,7 @@ import { ledgerCommands } from "./ledger.ts";
 import { type Connection, openConnection } from "./open.ts";
 import { pausingCommands } from "./pausing.ts";
 import { profileCommands } from "./profiles.ts";
+import { reusingCommands } from "./reusing.ts";
 import { rootKeyCommands } from "./root-key.ts";
 import { sandboxCommands } from "./sandboxes.ts";
 import { webhookCommands } from "./webhooks.ts";
@@ -22,6 +23,7 @@ export function openSqliteStore(path: string): Store {
     ...rootKeyCommands(connection),
     ...idempotencyCommands(connection),
     ...creatingCommands(connection),
+    ...reusingCommands(connection),
     ...pausingCommands(connection),
     ...endingCommands(connection),
     ...sandboxCommands(connection),
