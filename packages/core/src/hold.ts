@@ -1,6 +1,6 @@
 import { costOver, newRowId, type Principal, type Sandbox } from "@sandboxer/contract";
-import type { Narrowed } from "./create.ts";
 import type { House } from "./house.ts";
+import type { Narrowed } from "./narrow.ts";
 import type { RoutePlan } from "./route/route.ts";
 import type { Claim } from "./store/idempotency-store.ts";
 

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
-import type { Narrowed } from "./create.ts";
 import { canonicalJson } from "./events/chain.ts";
 import type { House } from "./house.ts";
+import type { Narrowed } from "./narrow.ts";
 import { locate } from "./reach.ts";
 import { wake } from "./resume.ts";
 import type { Claim } from "./store/idempotency-store.ts";

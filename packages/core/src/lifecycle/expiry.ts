@@ -1,16 +1,16 @@
 import type { House } from "../house.ts";
 import { teardown } from "./teardown.ts";
 
-/** The reaper's word is checked against the row: another gateway may have given it more time. */
-export async function expire(house: House, sandboxId: string): Promise<void> {
-  const expiresAtMs = (await house.store.getSandboxById(sandboxId))?.expiresAtMs;
-  if (expiresAtMs !== undefined && expiresAtMs > house.clock.nowMs() + EARLY_MS) {
+/**
+ * Another gateway may have given it more time: then its row has another end than the one that was
+ * watched for. The two are compared with each other and not with the clock, which may have been set.
+ */
+export async function expire(house: House, sandboxId: string, asWritten: number): Promise<void> {
+  const expiresAtMs = (await house.store.getSandboxById(sandboxId))?.expiresAtMs ?? asWritten;
+  if (expiresAtMs > asWritten) {
     house.reaper.forget(sandboxId);
-    house.reaper.watch(sandboxId, expiresAtMs);
+    house.reaper.watch(sandboxId, house.clock.nowMs() + expiresAtMs - asWritten, expiresAtMs);
     return;
   }
   await teardown(house, sandboxId, { ending: "expired", reason: "its time was up" });
 }
-
-/** A wall clock that was set back must not keep a sandbox alive; one moved on purpose moves further. */
-const EARLY_MS = 1_000;
