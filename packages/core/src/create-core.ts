@@ -67,7 +67,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     registry: createRegistry(extensions, clock, options.prices),
     boxes: createBoxes(onBroken),
     journal: createJournal(store, report),
-    reaper: createReaper(clock, (id, asWritten) => expire(house, id, asWritten), report),
+    reaper: createReaper(clock, (id) => expire(house, id), report),
     leases: createLeases(store, clock, report),
     installationId: await store.claimMeta("installation-id", newRowId("ins")),
     instance: nameInstance(),

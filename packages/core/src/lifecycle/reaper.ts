@@ -7,11 +7,8 @@ const LONGEST_RETRY_MS = 60_000;
 
 /** Ends every sandbox when its time is up. */
 export interface Reaper {
-  /**
-   * From the first call on, the clock runs; asking again changes nothing. `asWritten` is the end as
-   * its row has it, where that is by another clock than this one's.
-   */
-  watch(sandboxId: string, expiresAtMs: number, asWritten?: number): void;
+  /** From the first call on, the clock runs; asking again changes nothing. */
+  watch(sandboxId: string, expiresAtMs: number): void;
   forget(sandboxId: string): void;
   close(): void;
 }
@@ -22,29 +19,29 @@ export interface Reaper {
  */
 export function createReaper(
   clock: Clock,
-  expire: (sandboxId: string, asWritten: number) => Promise<unknown>,
+  expire: (sandboxId: string) => Promise<unknown>,
   report: Report,
 ): Reaper {
   const timers = new Map<string, NodeJS.Timeout>();
 
-  const schedule = (sandboxId: string, asWritten: number, delayMs: number, retryMs: number): void => {
+  const schedule = (sandboxId: string, delayMs: number, retryMs: number): void => {
     const timer = setTimeout(async () => {
       try {
-        await expire(sandboxId, asWritten);
+        await expire(sandboxId);
         if (timers.get(sandboxId) === timer) timers.delete(sandboxId);
       } catch (error) {
         report(`ending ${sandboxId} on time`, SandboxerError.from(error));
         if (timers.get(sandboxId) !== timer) return;
-        schedule(sandboxId, asWritten, retryMs, Math.min(retryMs * 2, LONGEST_RETRY_MS));
+        schedule(sandboxId, retryMs, Math.min(retryMs * 2, LONGEST_RETRY_MS));
       }
     }, delayMs);
     timers.set(sandboxId, timer.unref());
   };
 
   return {
-    watch(sandboxId, expiresAtMs, asWritten = expiresAtMs) {
+    watch(sandboxId, expiresAtMs) {
       if (timers.has(sandboxId)) return;
-      schedule(sandboxId, asWritten, Math.max(0, expiresAtMs - clock.nowMs()), FIRST_RETRY_MS);
+      schedule(sandboxId, Math.max(0, expiresAtMs - clock.nowMs()), FIRST_RETRY_MS);
     },
     forget(sandboxId) {
       clearTimeout(timers.get(sandboxId));

@@ -98,7 +98,7 @@ async function settleRow(house: House, row: UnfinishedSandbox, found: Found): Pr
       if (boxes && !box) return void (await recordGone(house, row));
       // Its backend counted on while we were away; the wall clock, which wrote the row, may have been set.
       const expiresAtMs = box?.expiresAtMs ?? row.expiresAtMs;
-      if (expiresAtMs !== undefined) house.reaper.watch(row.id, expiresAtMs, row.expiresAtMs);
+      if (expiresAtMs !== undefined) house.reaper.watch(row.id, expiresAtMs);
       return settlePause(house, row, box?.paused);
     }
     default:
