@@ -6,6 +6,8 @@ export const EVENT_TYPES = [
   "sandbox.requested",
   "sandbox.created",
   "sandbox.reused",
+  "sandbox.attached",
+  "sandbox.detached",
   "sandbox.failed",
   "sandbox.paused",
   "sandbox.resumed",

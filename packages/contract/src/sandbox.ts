@@ -38,15 +38,3 @@ export const sandboxSchema = z.strictObject({
   budgetMicroUsd: microUsdSchema.nonnegative().optional(),
 });
 export type Sandbox = z.infer<typeof sandboxSchema>;
-
-/**
- * A principal's use of a sandbox. Several agents can share one sandbox and still differ in what
- * each may do: every exec and every outgoing connection carries (sandbox, attachment).
- */
-export interface Attachment {
-  readonly id: string;
-  readonly sandboxId: string;
-  readonly orgId: string;
-  readonly principalId: string;
-  readonly createdAtMs: number;
-}

@@ -1,5 +1,7 @@
 import { type Extension, newRowId, SandboxerError } from "@sandboxer/contract";
 import { attachProcess } from "./attach-process.ts";
+import { attach } from "./attachments/attach.ts";
+import { detach, listAttachments } from "./attachments/detach.ts";
 import { createBoxes } from "./boxes.ts";
 import { getBudget, setBudget } from "./budget.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -113,6 +115,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     dial: verb(dial),
     files: verb(files),
     receipt: verb(receipt),
+    attach: verb(attach),
+    detach: verb(detach),
+    listAttachments: verb(listAttachments),
     extend: verb(extend),
     pause: verb(pause),
     resume: verb(resume),

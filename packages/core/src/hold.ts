@@ -1,4 +1,5 @@
-import { costOver, newRowId, type Principal, type Sandbox } from "@sandboxer/contract";
+import { costOver, type Principal, type Sandbox } from "@sandboxer/contract";
+import { implicitAttachment } from "./attachments/implicit.ts";
 import type { House } from "./house.ts";
 import type { Narrowed } from "./narrow.ts";
 import type { RoutePlan } from "./route/route.ts";
@@ -41,7 +42,7 @@ export async function hold(house: House, principal: Principal, wanted: Wanted): 
     label,
     keyId,
     lineage,
-    attachment: { id: newRowId("att"), sandboxId: id, orgId, principalId, createdAtMs },
+    attachment: implicitAttachment(principal, id, createdAtMs),
     holdMicroUsd: costOver(dearest, Math.min(spec.ttlMs, house.holdSliceMs)),
     creator: house.instance,
     // What was asked, but not its variables: they may hold secrets, and the log is forever.

@@ -9,10 +9,12 @@ import {
   SandboxerError,
   type Whoami,
 } from "@sandboxer/contract";
+import { settleForsaken } from "./attachments/forsaken.ts";
 import type { House } from "./house.ts";
 import { answerOnce, claimOf, type Once, seal, unseal } from "./idempotency.ts";
 import { authorize } from "./policy/authorize.ts";
-import { delegate, effectiveRights } from "./policy/delegate.ts";
+import { delegate } from "./policy/delegate.ts";
+import { effectiveRights } from "./policy/effective.ts";
 import type { Claim } from "./store/idempotency-store.ts";
 import type { Store } from "./store/store.ts";
 
@@ -97,6 +99,7 @@ export async function revokeKey(house: House, principal: Principal, keyId: strin
   }
   const revoked = await house.store.revokeKey({ orgId, keyId, atMs: house.clock.nowMs(), principalId });
   house.leases.end(revoked);
+  await settleForsaken(house);
   return revoked;
 }
 

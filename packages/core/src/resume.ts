@@ -1,4 +1,5 @@
 import { type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import { refuseGuest } from "./attachments/acting.ts";
 import type { House } from "./house.ts";
 import { authorize } from "./policy/authorize.ts";
 import { askOf, locate, type Place } from "./reach.ts";
@@ -6,6 +7,7 @@ import { askOf, locate, type Place } from "./reach.ts";
 export async function resume(house: House, principal: Principal, idOrName: string): Promise<Sandbox> {
   authorize(principal.chain, "sandbox.pause");
   const place = await locate(house, principal, "sandbox.pause", idOrName, ["running", "paused"]);
+  await refuseGuest(house, principal, place.sandbox);
   if (place.sandbox.state === "running") return place.sandbox;
   const running = await wake(house, principal.id, place);
   return (

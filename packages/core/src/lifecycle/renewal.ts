@@ -1,4 +1,5 @@
 import { SandboxerError } from "@sandboxer/contract";
+import { settleForsaken } from "../attachments/forsaken.ts";
 import type { House } from "../house.ts";
 import { teardown } from "./teardown.ts";
 
@@ -33,7 +34,9 @@ export function keepRenewed(house: House): { stop(): Promise<void> } {
 
 async function renew(house: House): Promise<void> {
   const atMs = house.clock.nowMs();
-  house.leases.end(await house.store.endExpiredKeys(atMs));
+  const ended = await house.store.endExpiredKeys(atMs);
+  house.leases.end(ended);
+  if (ended.length > 0) await settleForsaken(house);
   const graceMs = house.holdSliceMs / GRACE_PART;
   for (const { sandboxId, coveredUntilMs, expiresAtMs } of await house.store.listUncovered(atMs + graceMs)) {
     try {

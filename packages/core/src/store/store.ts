@@ -1,4 +1,5 @@
-import type { Attachment, Event, EventType, Location, Sandbox, SandboxState } from "@sandboxer/contract";
+import type { Event, EventType, Location, Sandbox, SandboxState } from "@sandboxer/contract";
+import type { AttachmentStore, NewAttachment } from "./attachment-store.ts";
 import type { BudgetStore } from "./budget-store.ts";
 import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
 import type { KeyStore } from "./key-store.ts";
@@ -14,7 +15,13 @@ import type { WebhookStore } from "./webhook-store.ts";
  * `ensureAttachment` and `appendEvents`: they outlive this process when they are answered, and a
  * power cut a moment later. docs/decisions/0005 says why that is enough.
  */
-export interface Store extends KeyStore, IdempotencyStore, BudgetStore, ProfileStore, WebhookStore {
+export interface Store
+  extends KeyStore,
+    IdempotencyStore,
+    BudgetStore,
+    ProfileStore,
+    AttachmentStore,
+    WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;
 
@@ -47,8 +54,6 @@ export interface Store extends KeyStore, IdempotencyStore, BudgetStore, ProfileS
   listSandboxes(query: SandboxQuery): Promise<Sandbox[]>;
   /** Across orgs: every sandbox whose story is not over. */
   listUnfinished(): Promise<UnfinishedSandbox[]>;
-  /** The principal's attachment to the sandbox, made now if there is none. */
-  ensureAttachment(attachment: Attachment): Promise<Attachment>;
 
   appendEvents(events: readonly NewEvent[]): Promise<void>;
   /** In order. A viewer sees its own and those of sandboxes it sees; the house sees the whole chain. */
@@ -94,7 +99,7 @@ export interface BeginCreate {
   readonly creator?: string;
   /** Under which it is found again; of one label one lives. */
   readonly label?: string | undefined;
-  readonly attachment: Attachment;
+  readonly attachment: NewAttachment;
   readonly holdMicroUsd: number;
   readonly data: NewEvent["data"];
 }

@@ -1,6 +1,7 @@
 import { type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { BeginCreate, Store } from "../store.ts";
 import { accountOf } from "./accounts.ts";
+import { insertAttachment } from "./attachment-row.ts";
 import { appendEvent } from "./events.ts";
 import { answerClaim, claimOnce } from "./idempotency.ts";
 import { post } from "./ledger.ts";
@@ -82,37 +83,36 @@ function refuseTakenName({ prepare }: Connection, { name, orgId, principalId }: 
   });
 }
 
-function insertRows({ prepare }: Connection, begin: BeginCreate, accountId: string): void {
+function insertRows(connection: Connection, begin: BeginCreate, accountId: string): void {
   const { sandbox, attachment, keyId, lineage = [], creator, label } = begin;
   const { id: sandboxId, orgId, principalId, createdAtMs: atMs } = sandbox;
-  prepare(
-    `INSERT INTO sandboxes (id, org_id, principal_id, name, consumer, state, spec, best_effort,
+  connection
+    .prepare(
+      `INSERT INTO sandboxes (id, org_id, principal_id, name, consumer, state, spec, best_effort,
              created_at_ms, visibility, team, lineage, key_id, account_id, profile,
              budget_micro_usd, creator, reuse, label)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ).run(
-    sandboxId,
-    orgId,
-    principalId,
-    sandbox.name ?? null,
-    JSON.stringify(sandbox.consumer),
-    sandbox.state,
-    JSON.stringify(sandbox.spec),
-    JSON.stringify(sandbox.bestEffort),
-    atMs,
-    sandbox.visibility,
-    sandbox.team ?? null,
-    `/${[...new Set([...lineage, principalId])].join("/")}/`,
-    keyId ?? null,
-    accountId,
-    sandbox.profile ? JSON.stringify(sandbox.profile) : null,
-    sandbox.budgetMicroUsd ?? null,
-    creator ?? null,
-    sandbox.reuse ? JSON.stringify(sandbox.reuse) : null,
-    label ?? null,
-  );
-  prepare(
-    `INSERT INTO attachments (id, org_id, sandbox_id, principal_id, created_at_ms)
-           VALUES (?, ?, ?, ?, ?)`,
-  ).run(attachment.id, orgId, sandboxId, attachment.principalId, attachment.createdAtMs);
+    )
+    .run(
+      sandboxId,
+      orgId,
+      principalId,
+      sandbox.name ?? null,
+      JSON.stringify(sandbox.consumer),
+      sandbox.state,
+      JSON.stringify(sandbox.spec),
+      JSON.stringify(sandbox.bestEffort),
+      atMs,
+      sandbox.visibility,
+      sandbox.team ?? null,
+      `/${[...new Set([...lineage, principalId])].join("/")}/`,
+      keyId ?? null,
+      accountId,
+      sandbox.profile ? JSON.stringify(sandbox.profile) : null,
+      sandbox.budgetMicroUsd ?? null,
+      creator ?? null,
+      sandbox.reuse ? JSON.stringify(sandbox.reuse) : null,
+      label ?? null,
+    );
+  insertAttachment(connection, attachment);
 }

@@ -8,6 +8,7 @@ import { SANDBOX_EVENTS } from "./migrations/6-events.ts";
 import { WEBHOOKS } from "./migrations/7-webhooks.ts";
 import { CREATORS } from "./migrations/8-creators.ts";
 import { REUSE } from "./migrations/9-reuse.ts";
+import { ATTACHMENTS } from "./migrations/10-attachments.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -103,6 +104,7 @@ export const MIGRATIONS: readonly string[] = [
   WEBHOOKS,
   CREATORS,
   REUSE,
+  ATTACHMENTS,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */

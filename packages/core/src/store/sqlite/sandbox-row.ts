@@ -31,6 +31,8 @@ export interface SandboxRow {
   metered_until_ms: number | null;
   covered_until_ms: number | null;
   creator: string | null;
+  retention_ms: number | null;
+  full_expires_at_ms: number | null;
 }
 
 /** A column without a value is a member that is absent. */

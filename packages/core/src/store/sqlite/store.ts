@@ -1,9 +1,11 @@
 import type { Store } from "../store.ts";
+import { attachmentCommands } from "./attachments.ts";
 import { budgetCommands } from "./budgets.ts";
 import { creatingCommands } from "./creating.ts";
 import { endingCommands } from "./ending.ts";
 import { eventCommands } from "./events.ts";
 import { fromSqlite, inOurWords } from "./failure.ts";
+import { forsakingCommands } from "./forsaking.ts";
 import { idempotencyCommands } from "./idempotency.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
@@ -27,6 +29,8 @@ export function openSqliteStore(path: string): Store {
     ...pausingCommands(connection),
     ...endingCommands(connection),
     ...sandboxCommands(connection),
+    ...attachmentCommands(connection),
+    ...forsakingCommands(connection),
     ...eventCommands(connection),
     ...profileCommands(connection),
     ...webhookCommands(connection),
