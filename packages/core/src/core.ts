@@ -92,7 +92,11 @@ export interface Core {
   followEvents(principal: Principal, query?: EventQuery): Promise<AsyncIterable<Event>>;
   /** Whether the org's whole log is as it was written. */
   verifyAudit(principal: Principal): Promise<Audit>;
-  createWebhook(principal: Principal, body: CreateWebhookBody): Promise<{ webhook: Webhook; secret: string }>;
+  createWebhook(
+    principal: Principal,
+    body: CreateWebhookBody,
+    once?: Once,
+  ): Promise<{ webhook: Webhook; secret: string }>;
   listWebhooks(principal: Principal): Promise<Webhook[]>;
   deleteWebhook(principal: Principal, webhookId: string): Promise<void>;
   /** What every extension says of this machine. */

@@ -10,7 +10,7 @@ export async function settle(
   claimed: boolean,
 ): Promise<Sandbox> {
   const { box, candidate, triedAtMs, attempts } = taken;
-  const { extensionId, microUsdPerHour } = candidate;
+  const { extensionId, microUsdPerHour, pausedMicroUsdPerHour } = candidate;
   // From before the try, so that our clock ends it before the backend's own switch does.
   const expiresAtMs = triedAtMs + sandbox.spec.ttlMs;
   try {
@@ -23,6 +23,7 @@ export async function settle(
       expiresAtMs,
       coveredUntilMs: Math.min(expiresAtMs, triedAtMs + house.holdSliceMs),
       microUsdPerHour,
+      pausedMicroUsdPerHour,
       data: { attempts },
     });
     if (!running) throw new SandboxerError("sandbox_gone", "it was ended while it was being created");

@@ -40,5 +40,5 @@ async function settle(house: House, { sandbox, retentionMs, retained }: Forsaken
   const { pause } = extension;
   if (!pause || sandbox.state !== "running") return;
   await ask(extension, () => pause.pause(location.ref, context));
-  await house.store.pause({ sandboxId, atMs: house.clock.nowMs() });
+  await house.store.pause({ sandboxId, atMs: house.clock.nowMs(), reason: "its last attachment left" });
 }

@@ -130,12 +130,16 @@ export interface SettleCreate {
   /** How long the hold lasts; until the expiry, unless said otherwise. */
   readonly coveredUntilMs?: number;
   readonly microUsdPerHour: number;
+  /** While it is paused; left out, the same. */
+  readonly pausedMicroUsdPerHour?: number | undefined;
   readonly data: NewEvent["data"];
 }
 
 export interface ChangeState {
   readonly sandboxId: string;
   readonly atMs: number;
+  /** Where it was not simply asked for. */
+  readonly reason?: string;
   /** Absent when the house itself acts. */
   readonly principalId?: string | undefined;
 }

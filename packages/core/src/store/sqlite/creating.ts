@@ -41,7 +41,8 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
         const row = prepare(
           `UPDATE sandboxes SET state = 'running', extension_id = ?, host_id = ?, ref = ?,
              best_effort = ?, started_at_ms = ?, metered_until_ms = ?, expires_at_ms = ?,
-             covered_until_ms = ?, micro_usd_per_hour = ?
+             covered_until_ms = ?, micro_usd_per_hour = ?, running_micro_usd_per_hour = ?,
+             paused_micro_usd_per_hour = ?, rate_since_ms = ?
            WHERE id = ? AND state = 'provisioning' RETURNING *`,
         ).get(
           settle.location.extensionId,
@@ -53,6 +54,9 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
           settle.expiresAtMs,
           settle.coveredUntilMs ?? settle.expiresAtMs,
           settle.microUsdPerHour,
+          settle.microUsdPerHour,
+          settle.pausedMicroUsdPerHour ?? settle.microUsdPerHour,
+          settle.startedAtMs,
           settle.sandboxId,
         ) as unknown as SandboxRow | undefined;
         if (!row) return undefined;
@@ -64,7 +68,12 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
           atMs: settle.startedAtMs,
           sandboxId: sandbox.id,
           principalId: sandbox.principalId,
-          data: { ...settle.data, location: settle.location, microUsdPerHour: settle.microUsdPerHour },
+          data: {
+            ...settle.data,
+            location: settle.location,
+            microUsdPerHour: settle.microUsdPerHour,
+            pausedMicroUsdPerHour: settle.pausedMicroUsdPerHour,
+          },
         });
         return sandbox;
       });

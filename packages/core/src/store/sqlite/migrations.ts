@@ -9,6 +9,8 @@ import { WEBHOOKS } from "./migrations/7-webhooks.ts";
 import { CREATORS } from "./migrations/8-creators.ts";
 import { REUSE } from "./migrations/9-reuse.ts";
 import { ATTACHMENTS } from "./migrations/10-attachments.ts";
+import { PAUSED_RATES } from "./migrations/11-paused-rates.ts";
+import { WEBHOOK_NAMES } from "./migrations/12-webhook-names.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -105,6 +107,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATORS,
   REUSE,
   ATTACHMENTS,
+  PAUSED_RATES,
+  WEBHOOK_NAMES,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */

@@ -24,6 +24,10 @@ export interface SandboxRow {
   ending: "destroyed" | "expired" | null;
   reason: string | null;
   micro_usd_per_hour: number;
+  running_micro_usd_per_hour: number;
+  paused_micro_usd_per_hour: number;
+  rate_since_ms: number | null;
+  cost_before_micro_usd: number;
   cost_micro_usd: number;
   account_id: string | null;
   budget_micro_usd: number | null;
