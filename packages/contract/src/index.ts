@@ -1,4 +1,14 @@
 export {
+  type AttachBody,
+  type Attached,
+  type Attachment,
+  type AttachRequest,
+  attachBodySchema,
+  attachedSchema,
+  attachmentListSchema,
+  attachmentSchema,
+} from "./attachment.ts";
+export {
   type Budget,
   budgetSchema,
   type ExtendBody,
@@ -25,6 +35,7 @@ export type {
   MetricsFacet,
   PauseFacet,
   Probe,
+  Users,
 } from "./extension.ts";
 export { facetProblems } from "./facets.ts";
 export {
@@ -89,12 +100,7 @@ export { type ByteStream, type Ports, portSchema } from "./ports.ts";
 export {
   type Consumer,
   consumerSchema,
-  OPERATIONS,
-  type Operation,
-  operationSchema,
   type Principal,
-  type Rights,
-  rightsSchema,
   VISIBILITIES,
   type Visibility,
   visibilitySchema,
@@ -130,8 +136,20 @@ export {
 } from "./profile.ts";
 export { type Receipt, receiptSchema } from "./receipt.ts";
 export { DEFAULT_RESOURCES, type Resources, resourcesSchema } from "./resources.ts";
+export { REUSE_SCOPES, type Reuse, reuseSchema } from "./reuse.ts";
+export {
+  type Access,
+  accessSchema,
+  networkRuleSchema,
+  OPERATIONS,
+  type Operation,
+  operationSchema,
+  type Rights,
+  rightsSchema,
+  secretNameSchema,
+} from "./rights.ts";
 export { ROUTING_POLICIES, type Routing, routingSchema } from "./routing.ts";
-export { type Attachment, type Sandbox, sandboxSchema } from "./sandbox.ts";
+export { type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
   type Image,
   imageSchema,

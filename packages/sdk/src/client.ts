@@ -11,6 +11,7 @@ import {
   whoamiSchema,
 } from "@sandboxer/contract";
 import { diagnosis, type RoutePlan, routePlan } from "./answers.ts";
+import { type Attachments, openAttachments } from "./attachments.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { type Log, openLog, openWebhooks, type Webhooks } from "./log.ts";
 import { openProfiles, type Profiles } from "./profiles.ts";
@@ -45,6 +46,7 @@ export interface Client {
     /** Every page, one sandbox after the other. */
     all(options?: ListOptions): AsyncIterable<Sandbox>;
   };
+  readonly attachments: Attachments;
   readonly keys: Keys;
   readonly profiles: Profiles;
   readonly events: Log;
@@ -98,6 +100,7 @@ export function createClient({ url, apiKey, fetch = globalThis.fetch }: ClientOp
       list,
       all,
     },
+    attachments: openAttachments(transport),
     keys: openKeys(transport),
     profiles: openProfiles(transport),
     events: openLog(transport),

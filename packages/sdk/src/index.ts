@@ -1,4 +1,5 @@
 export type { RoutePlan } from "./answers.ts";
+export type { Attachments } from "./attachments.ts";
 export { type Client, type ClientOptions, createClient, type ListOptions, type Page } from "./client.ts";
 export type { GatewayError } from "./failure.ts";
 export type { Keys } from "./keys.ts";

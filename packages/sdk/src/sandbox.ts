@@ -42,6 +42,8 @@ export interface Sandbox {
   /** Those that run, and the last that ended. */
   processes(): Promise<ProcessInfo[]>;
   refresh(): Promise<SandboxInfo>;
+  /** The same sandbox, used through one of the key's attachments to it. */
+  through(attachmentId: string): Sandbox;
   /** Moves the end to `ttlMs` from now. */
   extend(ttlMs: number): Promise<SandboxInfo>;
   /** Where it ran and why, how long, what it cost, and for whom. */
@@ -88,6 +90,7 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
     async processes() {
       return (await transport.ask(processListSchema, "GET", `${path}/processes`)).processes;
     },
+    through: (attachmentId) => openSandbox(transport.through(attachmentId), info),
     async refresh() {
       info = await transport.ask(sandboxSchema, "GET", path);
       return info;

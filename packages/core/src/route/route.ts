@@ -19,6 +19,8 @@ export interface Candidate {
   readonly hosting: Manifest["hosting"];
   readonly isolation: IsolationClass;
   readonly microUsdPerHour: number;
+  /** While it is paused; left out, the same. */
+  readonly pausedMicroUsdPerHour?: number;
 }
 
 export interface RoutePlan {
@@ -43,6 +45,9 @@ export function route(spec: SandboxSpec, offers: readonly Offer[], routing: Rout
         hosting,
         isolation: isolation.class,
         microUsdPerHour: price.microUsdPerHour,
+        ...(price.pausedMicroUsdPerHour !== undefined && {
+          pausedMicroUsdPerHour: price.pausedMicroUsdPerHour,
+        }),
       });
     }
   }
