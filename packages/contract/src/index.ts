@@ -19,12 +19,10 @@ export type {
   CallContext,
   CreateContext,
   Extension,
-  Finding,
   ListedBox,
   Location,
   MetricsFacet,
   PauseFacet,
-  Probe,
 } from "./extension.ts";
 export { facetProblems } from "./facets.ts";
 export {
@@ -99,6 +97,7 @@ export {
   type Visibility,
   visibilitySchema,
 } from "./principal.ts";
+export { doctorSchema, type Finding, type Probe, probeSchema } from "./probe.ts";
 export {
   collect,
   concatenate,
@@ -130,7 +129,7 @@ export {
 } from "./profile.ts";
 export { type Receipt, receiptSchema } from "./receipt.ts";
 export { DEFAULT_RESOURCES, type Resources, resourcesSchema } from "./resources.ts";
-export { ROUTING_POLICIES, type Routing, routingSchema } from "./routing.ts";
+export { ROUTING_POLICIES, type RoutePlan, type Routing, routePlanSchema, routingSchema } from "./routing.ts";
 export { type Attachment, type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
   type Image,
@@ -156,13 +155,17 @@ export {
   createBodySchema,
   createRequestSchema,
   type ExecLine,
+  emptySchema,
   errorAnswerSchema,
   execBodySchema,
   execLineSchema,
   healthSchema,
   listAnswerSchema,
+  listingSchema,
   listQuerySchema,
+  madeSchema,
   processListSchema,
   signalBodySchema,
+  writtenSchema,
   xattrsAnswerSchema,
 } from "./wire.ts";

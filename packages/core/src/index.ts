@@ -4,7 +4,6 @@ export { firstBrokenSeq } from "./events/chain.ts";
 export { FAIL_POINTS, type PassFailPoint } from "./failpoint.ts";
 export type { Once } from "./idempotency.ts";
 export { createRootKey, enrolRootKey } from "./keys.ts";
-export type { Candidate, RoutePlan } from "./route/route.ts";
 export { backupSqliteStore, restoreSqliteStore } from "./store/sqlite/backup.ts";
 export { openSqliteStore } from "./store/sqlite/store.ts";
 export type { Store } from "./store/store.ts";

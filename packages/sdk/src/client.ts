@@ -2,15 +2,17 @@ import {
   type Budget,
   budgetSchema,
   type CreateBody,
+  doctorSchema,
   healthSchema,
   listAnswerSchema,
   type Probe,
+  type RoutePlan,
+  routePlanSchema,
   type SandboxState,
   sandboxSchema,
   type Whoami,
   whoamiSchema,
 } from "@sandboxer/contract";
-import { diagnosis, type RoutePlan, routePlan } from "./answers.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { type Log, openLog, openWebhooks, type Webhooks } from "./log.ts";
 import { openProfiles, type Profiles } from "./profiles.ts";
@@ -107,9 +109,9 @@ export function createClient({ url, apiKey, fetch = globalThis.fetch }: ClientOp
       set: (limitMicroUsd) => transport.ask(budgetSchema, "PUT", "/v1/budget", { json: { limitMicroUsd } }),
     },
     whoami: () => transport.ask(whoamiSchema, "GET", "/v1/whoami"),
-    explain: (body = {}) => transport.ask(routePlan, "POST", "/v1/route/explain", { json: body }),
+    explain: (body = {}) => transport.ask(routePlanSchema, "POST", "/v1/route/explain", { json: body }),
     async doctor() {
-      return (await transport.ask(diagnosis, "GET", "/v1/doctor")).extensions;
+      return (await transport.ask(doctorSchema, "GET", "/v1/doctor")).extensions;
     },
     health: () => transport.ask(healthSchema, "GET", "/health"),
   };

@@ -1,6 +1,4 @@
-export type { RoutePlan } from "./answers.ts";
 export { type Client, type ClientOptions, createClient, type ListOptions, type Page } from "./client.ts";
-export type { GatewayError } from "./failure.ts";
 export type { Keys } from "./keys.ts";
 export type { Log, Webhooks } from "./log.ts";
 export type { RemoteProcess } from "./process.ts";

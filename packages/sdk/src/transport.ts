@@ -1,8 +1,12 @@
-import type { Shape } from "./answers.ts";
 import { failureOf, fromJson, strange, unreachable } from "./failure.ts";
 
 /** What the client needs of `fetch`. A gateway in the same process offers exactly this. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** What the client asks of a schema. */
+interface Shape<T> {
+  safeParse(value: unknown): { success: true; data: T } | { success: false; error?: unknown };
+}
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 

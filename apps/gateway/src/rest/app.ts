@@ -17,7 +17,12 @@ type Environment = { Variables: { facts: Facts } };
 /** HTTP in front of core: every request is named, guarded, checked, answered and logged here. */
 export function createApp(options: { core: Ground["core"]; log: Log; allowed?: Allowed }): Hono<Environment> {
   const { core, log, allowed = {} } = options;
-  const ground: Ground = { core, processes: createLiveProcesses(core), connections: createLiveConnections() };
+  const ground: Ground = {
+    core,
+    processes: createLiveProcesses(core),
+    connections: createLiveConnections(),
+    routes: ROUTES,
+  };
   const app = new Hono<Environment>();
 
   app.use(async (context, next) => {
@@ -91,16 +96,17 @@ async function answer(route: Route, ground: Ground, context: Context<Environment
     ...ground,
     report: facts.report,
     principal: principal as never,
-    once: onceOf(request.headers),
+    once: route.idempotent ? onceOf(request.headers) : {},
     lastEventId: request.headers.get("last-event-id") ?? undefined,
     params: (route.params && check(route.params, context.req.param(), "path")) as never,
     query: (route.query && check(route.query, queryOf(request.url), "query")) as never,
     body: (await bodyOf(route, request)) as never,
   });
   if (route.answer.type === "json") return Response.json(given, { status: route.answer.status });
-  const type = CONTENT_TYPES[route.answer.type];
+  const { answer } = route;
+  const type = answer.type === "text" ? answer.contentType : CONTENT_TYPES[answer.type];
   const { body, headers } = given as Given;
-  return new Response(body, { headers: { ...headers, "content-type": type, "cache-control": "no-store" } });
+  return new Response(body, { headers: { "cache-control": "no-store", ...headers, "content-type": type } });
 }
 
 const CONTENT_TYPES = {

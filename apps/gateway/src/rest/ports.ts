@@ -1,3 +1,4 @@
+import { emptySchema } from "@sandboxer/contract";
 import { z } from "zod";
 import { byteStream } from "./byte-stream.ts";
 import { connectionParams, flag, portParams } from "./parameters.ts";
@@ -30,7 +31,7 @@ export const portRoutes = [
       params: connectionParams,
       query: z.strictObject({ end: flag.optional() }),
       body: "bytes",
-      answer: { type: "json", status: 200, schema: z.strictObject({}) },
+      answer: { type: "json", status: 200, schema: emptySchema },
     },
     async ({ connections, principal, params, query, body }) => {
       const stream = connections.reach(principal, params.id, params.connection);

@@ -10,10 +10,14 @@ export type Answer =
   | { readonly type: "json"; readonly status: 200 | 201; readonly schema: z.ZodType }
   | { readonly type: "ndjson"; readonly schema: z.ZodType }
   | { readonly type: "sse"; readonly schema: z.ZodType }
-  | { readonly type: "bytes" };
+  | { readonly type: "bytes" }
+  | { readonly type: "text"; readonly contentType: string; readonly description: string };
 
 /** What a handler gives: a value for `json`, a body (with headers of its own) for the others. */
-export type Given = { readonly body: ReadableStream<Uint8Array>; readonly headers?: Record<string, string> };
+export type Given = {
+  readonly body: ReadableStream<Uint8Array> | string;
+  readonly headers?: Record<string, string>;
+};
 
 /** `key`: any valid key, whatever it may do. `public`: no key at all. */
 export type Demand = Operation | "key" | "public";
@@ -23,6 +27,8 @@ export interface Ground {
   readonly core: Core;
   readonly processes: LiveProcesses;
   readonly connections: LiveConnections;
+  /** Every way in over HTTP. */
+  readonly routes: readonly Route[];
 }
 
 export interface Call<Params, Query, Body> extends Ground {
@@ -48,6 +54,8 @@ interface RouteFacts {
   readonly query?: z.ZodType;
   /** A schema of JSON, or bytes as they come. */
   readonly body?: z.ZodType | "bytes";
+  /** Holds to the header `Idempotency-Key`. */
+  readonly idempotent?: true;
   readonly answer: Answer;
 }
 
