@@ -19,13 +19,14 @@ const CREATING: readonly ErrorCode[] = [
 ];
 
 /** The codes of the error table that a route can answer with. */
-function codesOf({ path, method, operation, params, query, body }: Route): ErrorCode[] {
+function codesOf({ path, method, operation, params, body }: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(ANY);
   const add = (more: readonly ErrorCode[]) => {
     for (const code of more) codes.add(code);
   };
   if (operation !== "public") add(GUARDED);
-  if (params || query || body) add(["invalid_request"]);
+  // A query that nobody knows is refused everywhere.
+  add(["invalid_request"]);
   if (params) add(["not_found", "conflict"]);
   if (body) add(["payload_too_large"]);
   if (path.includes("/sandboxes")) add(IN_A_SANDBOX);

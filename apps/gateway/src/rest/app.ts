@@ -1,4 +1,4 @@
-import { newRowId, type Principal, SandboxerError } from "@sandboxer/contract";
+import { emptySchema, newRowId, type Principal, SandboxerError } from "@sandboxer/contract";
 import type { Once } from "@sandboxer/core";
 import { type Context, Hono } from "hono";
 import { createLiveConnections } from "../live-connections.ts";
@@ -34,7 +34,7 @@ export function createApp(options: { core: Ground["core"]; log: Log; allowed?: A
     if (refused) context.res = refused;
     else await next();
     context.res.headers.set("x-request-id", requestId);
-    context.res.headers.set("x-content-type-options", "nosniff");
+    guardAnswer(context.res.headers);
     const { keyId, code } = facts;
     const { method, path } = context.req;
     const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
@@ -68,6 +68,14 @@ export function createApp(options: { core: Ground["core"]; log: Log; allowed?: A
   return app;
 }
 
+/** No answer is ever a page but the reference, which brings a policy of its own; none may be framed. */
+function guardAnswer(headers: Headers): void {
+  headers.set("x-content-type-options", "nosniff");
+  if (!headers.has("content-security-policy")) {
+    headers.set("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox");
+  }
+}
+
 function refuse(request: Request, allowed: Allowed, facts: Facts): Response | undefined {
   if (!checkHost(request, allowed)) {
     const error = new SandboxerError("invalid_request", "this gateway does not answer to that host name", {
@@ -99,7 +107,7 @@ async function answer(route: Route, ground: Ground, context: Context<Environment
     once: route.idempotent ? onceOf(request.headers) : {},
     lastEventId: request.headers.get("last-event-id") ?? undefined,
     params: (route.params && check(route.params, context.req.param(), "path")) as never,
-    query: (route.query && check(route.query, queryOf(request.url), "query")) as never,
+    query: check(route.query ?? emptySchema, queryOf(request.url), "query") as never,
     body: (await bodyOf(route, request)) as never,
   });
   if (route.answer.type === "json") return Response.json(given, { status: route.answer.status });
