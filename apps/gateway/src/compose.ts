@@ -1,11 +1,13 @@
 import { SandboxerError } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
+import { createGround } from "./ground.ts";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
 import { type InstallationOptions, openInstallation } from "./installation.ts";
 import { lockHome } from "./lock.ts";
 import { createLog, type Log } from "./log.ts";
 import { createApp } from "./rest/app.ts";
 import { type Listen, listen } from "./serve.ts";
+import { createSockets } from "./sockets/upgrade.ts";
 
 export interface GatewayOptions extends InstallationOptions {
   /** Everything this installation keeps. SANDBOXER_HOME or ~/.sandboxer, unless said otherwise. */
@@ -44,11 +46,14 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     } = await openInstallation(home, log, { ...options, pool });
     closers.push(closeInstallation);
     await core.start();
-    const app = createApp({ core, log, allowed: allowedByEnvironment() });
+    const ground = createGround(core);
+    const allowed = allowedByEnvironment();
+    const app = createApp(ground, log, allowed);
     const fetch = (url: string, init?: RequestInit) => Promise.resolve(app.fetch(new Request(url, init)));
     if (!options.listen) return { fetch, apiKey, core, close };
 
-    const server = await listen(async (request) => app.fetch(request), options.listen);
+    const sockets = createSockets(ground, log, allowed);
+    const server = await listen({ fetch: async (request) => app.fetch(request), sockets }, options.listen);
     closers.push(() => server.close());
     closers.push(announceRunning(home, server.url));
     return { fetch, url: server.url, apiKey, core, close };

@@ -14,6 +14,22 @@ export {
   SandboxerError,
 } from "./errors.ts";
 export { EVENT_TYPES, type Event, type EventType, eventSchema } from "./events.ts";
+export {
+  decodeInput,
+  decodeOutput,
+  EXEC_MESSAGE_BYTES,
+  EXEC_PROTOCOL,
+  EXEC_WINDOW_BYTES,
+  type ExecCommand,
+  type ExecOpen,
+  type ExecReply,
+  encodeInput,
+  encodeOutput,
+  execCommandSchema,
+  execOpenSchema,
+  execReplySchema,
+  KEY_PROTOCOL_PREFIX,
+} from "./exec-socket.ts";
 export type {
   Box,
   CallContext,

@@ -90,7 +90,7 @@ export const xattrsAnswerSchema = z.strictObject({ xattrs: z.record(z.string(), 
 
 export const signalBodySchema = z.strictObject({ signal: signalSchema });
 
-const errorSchema = z.object({
+export const errorSchema = z.object({
   code: z.enum(ERROR_CODES as [ErrorCode, ...ErrorCode[]]),
   message: z.string(),
   hint: z.string(),

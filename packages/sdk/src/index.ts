@@ -3,5 +3,6 @@ export type { Keys } from "./keys.ts";
 export type { Log, Webhooks } from "./log.ts";
 export type { RemoteProcess } from "./process.ts";
 export type { Profiles } from "./profiles.ts";
-export type { RunOptions, Sandbox } from "./sandbox.ts";
+export type { RunOptions, Sandbox, Way } from "./sandbox.ts";
+export type { SocketMaker } from "./sockets.ts";
 export type { Fetch, Once } from "./transport.ts";

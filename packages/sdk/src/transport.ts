@@ -1,4 +1,5 @@
 import { failureOf, fromJson, strange, unreachable } from "./failure.ts";
+import { createSockets, type OpenSocket, type SocketMaker } from "./sockets.ts";
 
 /** What the client needs of `fetch`. A gateway in the same process offers exactly this. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -28,9 +29,16 @@ export interface Transport {
   send(method: string, path: string, call?: Call): Promise<Response>;
   /** The same, with the answer's JSON checked. */
   ask<T>(shape: Shape<T>, method: string, path: string, call?: Call): Promise<T>;
+  /** Absent where the platform has none. */
+  readonly openSocket?: OpenSocket;
 }
 
-export function createTransport(options: { url: string; apiKey: string; fetch: Fetch }): Transport {
+export function createTransport(options: {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly fetch: Fetch;
+  readonly WebSocket: SocketMaker | undefined;
+}): Transport {
   const base = options.url.replace(/\/+$/, "");
   const authorization = `Bearer ${options.apiKey}`;
 
@@ -58,6 +66,7 @@ export function createTransport(options: { url: string; apiKey: string; fetch: F
 
   return {
     send,
+    ...(options.WebSocket && { openSocket: createSockets({ ...options, WebSocket: options.WebSocket }) }),
     async ask(shape, method, path, call) {
       const response = await send(method, path, call);
       const text = await response.text().catch((cause) => {

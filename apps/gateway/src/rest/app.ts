@@ -1,28 +1,18 @@
 import { emptySchema, newRowId, type Principal, SandboxerError } from "@sandboxer/contract";
 import type { Once } from "@sandboxer/core";
 import { type Context, Hono } from "hono";
-import { createLiveConnections } from "../live-connections.ts";
-import { createLiveProcesses } from "../live-processes.ts";
 import type { Log } from "../log.ts";
 import { readJson } from "./body.ts";
 import { check, queryOf } from "./check.ts";
 import { createReport, failureAnswer, type Report } from "./failure.ts";
-import { type Allowed, authenticate, checkHost, checkOrigin } from "./guard.ts";
+import { type Allowed, authenticate, refusalOf } from "./guard.ts";
 import type { Given, Ground, Route } from "./route.ts";
-import { ROUTES } from "./table.ts";
 
 type Facts = { requestId: string; report: Report; keyId?: string; code?: string };
 type Environment = { Variables: { facts: Facts } };
 
 /** HTTP in front of core: every request is named, guarded, checked, answered and logged here. */
-export function createApp(options: { core: Ground["core"]; log: Log; allowed?: Allowed }): Hono<Environment> {
-  const { core, log, allowed = {} } = options;
-  const ground: Ground = {
-    core,
-    processes: createLiveProcesses(core),
-    connections: createLiveConnections(),
-    routes: ROUTES,
-  };
+export function createApp(ground: Ground, log: Log, allowed: Allowed = {}): Hono<Environment> {
   const app = new Hono<Environment>();
 
   app.use(async (context, next) => {
@@ -51,7 +41,7 @@ export function createApp(options: { core: Ground["core"]; log: Log; allowed?: A
     });
   });
 
-  for (const route of ROUTES) {
+  for (const route of ground.routes) {
     app.on(route.method, route.path.replace(/\{(\w+)\}/g, ":$1"), (context) =>
       answer(route, ground, context),
     );
@@ -77,19 +67,11 @@ function guardAnswer(headers: Headers): void {
 }
 
 function refuse(request: Request, allowed: Allowed, facts: Facts): Response | undefined {
-  if (!checkHost(request, allowed)) {
-    const error = new SandboxerError("invalid_request", "this gateway does not answer to that host name", {
-      hint: "Use 127.0.0.1 or localhost, or name the host in SANDBOXER_ALLOWED_HOSTS.",
-    });
-    facts.code = error.code;
-    return failureAnswer(facts.report(error), 421);
-  }
-  if (checkOrigin(request, allowed)) return undefined;
-  const error = new SandboxerError("policy_denied", "web pages of that origin may not call this gateway", {
-    hint: "Name the origin in SANDBOXER_ALLOWED_ORIGINS.",
-  });
-  facts.code = error.code;
-  return failureAnswer(facts.report(error));
+  const host = request.headers.get("host") ?? new URL(request.url).host;
+  const refusal = refusalOf(request.headers, allowed, host);
+  if (!refusal) return undefined;
+  facts.code = refusal.error.code;
+  return failureAnswer(facts.report(refusal.error), refusal.status);
 }
 
 async function answer(route: Route, ground: Ground, context: Context<Environment>): Promise<Response> {
