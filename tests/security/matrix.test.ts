@@ -34,7 +34,7 @@ describe("AZ-1 every route, for everybody who may not", () => {
   let owned: Named;
 
   beforeAll(async () => {
-    tenants = await openTenants();
+    tenants = await openTenants({ listen: { host: "127.0.0.1", port: 0 } });
     const create = () => tenants.owner.sandboxes.create({ ttlMs: 600_000 });
     Object.assign(sandboxes, { running: await create(), over: await create(), paused: await create() });
     await sandboxes.over.destroy();

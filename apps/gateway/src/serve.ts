@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { SandboxerError } from "@sandboxer/contract";
+import type { Previews } from "./previews/previews.ts";
 import { bodyOf, discardRest } from "./request-body.ts";
 import type { Sockets } from "./sockets/upgrade.ts";
 
@@ -28,9 +29,13 @@ const LOOPBACK_HOSTS = ["127.0.0.1", "::1", "localhost"];
 export interface Answering {
   readonly fetch: Fetch;
   readonly sockets?: Sockets;
+  readonly previews?: Previews;
 }
 
-export async function listen({ fetch, sockets }: Answering, { host, port }: Listen): Promise<Server> {
+export async function listen(
+  { fetch, sockets, previews }: Answering,
+  { host, port }: Listen,
+): Promise<Server> {
   if (!LOOPBACK_HOSTS.includes(host)) {
     throw new SandboxerError("invalid_request", `the gateway listens on loopback only, not on ${host}`);
   }
@@ -45,7 +50,8 @@ export async function listen({ fetch, sockets }: Answering, { host, port }: List
       else if (!socket.destroyed) idle.add(socket);
     });
     if (closing) outgoing.setHeader("connection", "close");
-    void respond(fetch, incoming, outgoing);
+    const preview = previews?.find(incoming);
+    void (preview ? previews?.serve(preview, incoming, outgoing) : respond(fetch, incoming, outgoing));
   });
   server.on("connection", (socket: Socket) => {
     idle.add(socket);
@@ -57,7 +63,10 @@ export async function listen({ fetch, sockets }: Answering, { host, port }: List
     if (!sockets || closing) return socket.destroy();
     upgraded.add(socket);
     socket.once("close", () => upgraded.delete(socket));
-    sockets.upgrade(incoming, socket, head);
+    socket.on("error", () => socket.destroy());
+    const preview = previews?.find(incoming);
+    if (preview) void previews?.upgrade(preview, incoming, socket, head);
+    else sockets.upgrade(incoming, socket, head);
   });
   // Uploads and input streams take as long as they take; headers still have a minute.
   server.requestTimeout = 0;

@@ -101,6 +101,12 @@ export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
 export { type ByteStream, type Ports, portSchema } from "./ports.ts";
 export {
+  type CreatePreviewBody,
+  createPreviewBodySchema,
+  type Preview,
+  previewSchema,
+} from "./preview.ts";
+export {
   type Consumer,
   consumerSchema,
   OPERATIONS,

@@ -4,6 +4,7 @@ export { firstBrokenSeq } from "./events/chain.ts";
 export { FAIL_POINTS, type PassFailPoint } from "./failpoint.ts";
 export type { Once } from "./idempotency.ts";
 export { createRootKey, enrolRootKey } from "./keys.ts";
+export type { PreviewEntry } from "./preview.ts";
 export { backupSqliteStore, restoreSqliteStore } from "./store/sqlite/backup.ts";
 export { openSqliteStore } from "./store/sqlite/store.ts";
 export type { Store } from "./store/store.ts";

@@ -6,8 +6,10 @@ import {
   type Metrics,
   metricsSchema,
   type Ports,
+  type Preview,
   type Process,
   type ProcessInfo,
+  previewSchema,
   processListSchema,
   type Receipt,
   receiptSchema,
@@ -50,6 +52,8 @@ export interface Sandbox {
   attachProcess(id: string, from?: { stdout?: number; stderr?: number }, way?: Way): Promise<RemoteProcess>;
   /** Those that run, and the last that ended. */
   processes(): Promise<ProcessInfo[]>;
+  /** An address for a port inside, for a browser or for somebody without a key. */
+  preview(port: number, options?: { readonly ttlMs?: number }): Promise<Preview>;
   refresh(): Promise<SandboxInfo>;
   /** Moves the end to `ttlMs` from now. */
   extend(ttlMs: number): Promise<SandboxInfo>;
@@ -105,6 +109,8 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
     async processes() {
       return (await transport.ask(processListSchema, "GET", `${path}/processes`)).processes;
     },
+    preview: (port, options = {}) =>
+      transport.ask(previewSchema, "POST", `${path}/previews`, { json: { port, ...options } }),
     async refresh() {
       info = await transport.ask(sandboxSchema, "GET", path);
       return info;

@@ -24,7 +24,7 @@ export function operationIdOf({ method, path }: Pick<Route, "method" | "path">):
 export function tagOf({ path }: Pick<Route, "path">): string {
   const [first = "", , third] = path.replace(/^\/(?:v1\/)?/, "").split("/");
   if (first !== "sandboxes" || third === undefined) return TAGS[first] ? first : "system";
-  return TAGS[third] ? third : third === "exec" ? "processes" : first;
+  return TAGS[third] ? third : third === "exec" ? "processes" : third === "previews" ? "ports" : first;
 }
 
 export const TAGS: Readonly<Record<string, string>> = {

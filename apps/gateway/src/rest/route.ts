@@ -3,6 +3,7 @@ import type { Core, Once } from "@sandboxer/core";
 import type { z } from "zod";
 import type { LiveConnections } from "../live-connections.ts";
 import type { LiveProcesses } from "../live-processes.ts";
+import type { PreviewPlace } from "../previews/address.ts";
 import type { Report } from "./failure.ts";
 
 /** What an answer is made of. OpenAPI and the authorization matrix are read from here. */
@@ -27,6 +28,11 @@ export interface Ground {
   readonly core: Core;
   readonly processes: LiveProcesses;
   readonly connections: LiveConnections;
+  readonly previews: {
+    readonly place: PreviewPlace;
+    /** Where this gateway listens; nowhere when it is only for its own process. */
+    url?: string;
+  };
   /** Every way in over HTTP. */
   readonly routes: readonly Route[];
 }

@@ -16,6 +16,7 @@ import { createReport, type Report } from "../rest/failure.ts";
 import { type Allowed, authenticate, refusalOf } from "../rest/guard.ts";
 import type { Ground } from "../rest/route.ts";
 import { serveExecSocket } from "./exec-socket.ts";
+import { refuseUpgrade } from "./refuse.ts";
 
 const EXEC_PATH = /^\/v1\/sandboxes\/([^/]+)\/exec$/;
 const PING_EVERY_MS = 30_000;
@@ -66,7 +67,6 @@ export function createSockets(ground: Ground, log: Log, allowed: Allowed): Socke
 
   return {
     upgrade(incoming, socket, head) {
-      socket.on("error", () => socket.destroy());
       const requestId = newRowId("req");
       const report = createReport(log, requestId);
       const path = (incoming.url ?? "").split("?")[0];
@@ -83,7 +83,7 @@ export function createSockets(ground: Ground, log: Log, allowed: Allowed): Socke
           const body = report(error);
           const status = refusal?.status ?? ERRORS[body.code].status;
           tell(status, { code: body.code });
-          refuse(socket, status, { error: body });
+          refuseUpgrade(socket, status, { error: body });
         },
       );
     },
@@ -127,15 +127,4 @@ function keepAlive(socket: WebSocket): void {
   });
   socket.on("error", () => socket.terminate());
   socket.once("close", () => clearInterval(timer));
-}
-
-function refuse(socket: Duplex, status: number, body: object): void {
-  const text = JSON.stringify(body);
-  const head = [
-    `HTTP/1.1 ${status} Refused`,
-    "Connection: close",
-    "Content-Type: application/json",
-    `Content-Length: ${Buffer.byteLength(text)}`,
-  ];
-  socket.end(`${head.join("\r\n")}\r\n\r\n${text}`);
 }
