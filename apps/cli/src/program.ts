@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandModule>>> = {
   ps: () => import("./commands/ps.ts"),
   logs: () => import("./commands/logs.ts"),
   forward: () => import("./commands/forward.ts"),
+  preview: () => import("./commands/preview.ts"),
   cp: () => import("./commands/cp.ts"),
   ls: () => import("./commands/ls.ts"),
   pause: () => import("./commands/pause.ts"),

@@ -24,17 +24,32 @@ export {
   SandboxerError,
 } from "./errors.ts";
 export { EVENT_TYPES, type Event, type EventType, eventSchema } from "./events.ts";
+export {
+  ATTACHMENT_PROTOCOL_PREFIX,
+  decodeInput,
+  decodeOutput,
+  EXEC_MESSAGE_BYTES,
+  EXEC_PROTOCOL,
+  EXEC_WINDOW_BYTES,
+  type ExecCommand,
+  type ExecOpen,
+  type ExecReply,
+  encodeInput,
+  encodeOutput,
+  execCommandSchema,
+  execOpenSchema,
+  execReplySchema,
+  KEY_PROTOCOL_PREFIX,
+} from "./exec-socket.ts";
 export type {
   Box,
   CallContext,
   CreateContext,
   Extension,
-  Finding,
   ListedBox,
   Location,
   MetricsFacet,
   PauseFacet,
-  Probe,
   Users,
 } from "./extension.ts";
 export { facetProblems } from "./facets.ts";
@@ -98,6 +113,12 @@ export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
 export { type ByteStream, type Ports, portSchema } from "./ports.ts";
 export {
+  type CreatePreviewBody,
+  createPreviewBodySchema,
+  type Preview,
+  previewSchema,
+} from "./preview.ts";
+export {
   type Consumer,
   consumerSchema,
   type Principal,
@@ -105,6 +126,7 @@ export {
   type Visibility,
   visibilitySchema,
 } from "./principal.ts";
+export { doctorSchema, type Finding, type Probe, probeSchema } from "./probe.ts";
 export {
   collect,
   concatenate,
@@ -148,7 +170,7 @@ export {
   rightsSchema,
   secretNameSchema,
 } from "./rights.ts";
-export { ROUTING_POLICIES, type Routing, routingSchema } from "./routing.ts";
+export { ROUTING_POLICIES, type RoutePlan, type Routing, routePlanSchema, routingSchema } from "./routing.ts";
 export { type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
   type Image,
@@ -174,13 +196,17 @@ export {
   createBodySchema,
   createRequestSchema,
   type ExecLine,
+  emptySchema,
   errorAnswerSchema,
   execBodySchema,
   execLineSchema,
   healthSchema,
   listAnswerSchema,
+  listingSchema,
   listQuerySchema,
+  madeSchema,
   processListSchema,
   signalBodySchema,
+  writtenSchema,
   xattrsAnswerSchema,
 } from "./wire.ts";

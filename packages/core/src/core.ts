@@ -8,6 +8,7 @@ import type {
   CreateBody,
   CreatedKey,
   CreateKeyBody,
+  CreatePreviewBody,
   CreateWebhookBody,
   Event,
   ExecInput,
@@ -29,6 +30,7 @@ import type {
 } from "@sandboxer/contract";
 import type { EventQuery } from "./events/follow.ts";
 import type { Once } from "./idempotency.ts";
+import type { PreviewEntry, PreviewGrant } from "./preview.ts";
 import type { RoutePlan } from "./route/route.ts";
 
 /** The narrow waist, one method a verb. Every way in goes through here and nowhere else. */
@@ -64,6 +66,10 @@ export interface Core {
   resize(principal: Principal, idOrName: string, processId: string, size: TerminalSize): Promise<void>;
   /** A connection to a port inside. */
   dial(principal: Principal, idOrName: string, port: number): Promise<ByteStream>;
+  /** An address for a port inside, for those who have no key. */
+  openPreview(principal: Principal, idOrName: string, body: CreatePreviewBody): Promise<PreviewGrant>;
+  /** Who such an address speaks for; `unauthenticated` when its time is up, or its key's. */
+  enterPreview(token: string): Promise<PreviewEntry>;
   files(principal: Principal, idOrName: string): Promise<Files>;
   /** Lets the caller, one of its keys or a conversation into a sandbox, with rights of its own there. */
   attach(principal: Principal, body: AttachBody, once?: Once): Promise<Attached>;

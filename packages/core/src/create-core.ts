@@ -29,6 +29,7 @@ import { keepRenewed } from "./lifecycle/renewal.ts";
 import { list } from "./list.ts";
 import { metrics } from "./metrics.ts";
 import { pause } from "./pause.ts";
+import { enterPreview, openPreview } from "./preview.ts";
 import { deprecateProfile, getProfile, listProfiles, publishProfile } from "./profiles/profiles.ts";
 import { ps } from "./ps.ts";
 import { receipt } from "./receipt.ts";
@@ -76,6 +77,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     reaper: createReaper(clock, (id) => expire(house, id), report),
     leases: createLeases(store, clock, report),
     installationId: await store.claimMeta("installation-id", newRowId("ins")),
+    previewSecret: claimedWhenAsked(store, "preview-secret", () => randomBytes(32).toString("base64url")),
     instance: nameInstance(),
     tethered: options.tethered ?? false,
     pass: options.failpoint ?? (() => {}),
@@ -118,6 +120,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     ps: verb(ps),
     resize: verb(resize),
     dial: verb(dial),
+    openPreview: verb(openPreview),
+    enterPreview: verb(enterPreview),
     files: verb(files),
     receipt: verb(receipt),
     attach: verb(attach),
@@ -157,6 +161,15 @@ export async function createCore(options: CoreOptions): Promise<Core> {
         await Promise.all(house.registry.all().map((extension) => extension.close()));
       }
     }),
+  };
+}
+
+/** A commit that most lives of a core never need. */
+function claimedWhenAsked(store: Store, key: string, make: () => string): () => Promise<string> {
+  let claimed: Promise<string> | undefined;
+  return () => {
+    claimed ??= store.claimMeta(key, make());
+    return claimed;
   };
 }
 

@@ -17,6 +17,7 @@ import { delegate } from "./policy/delegate.ts";
 import { effectiveRights } from "./policy/effective.ts";
 import { answerSealedOnce } from "./sealed-answer.ts";
 import type { Claim } from "./store/idempotency-store.ts";
+import type { FoundKey } from "./store/key-store.ts";
 import type { Store } from "./store/store.ts";
 
 /** A key carries 256 random bits, so one plain hash keeps it as secret as a slow one would. */
@@ -24,8 +25,12 @@ function hashKey(apiKey: string): string {
   return createHash("sha256").update(apiKey).digest("hex");
 }
 
-export async function authenticate({ store, clock }: House, apiKey: string): Promise<Principal> {
-  const found = await store.findKey(hashKey(apiKey));
+export async function authenticate(house: House, apiKey: string): Promise<Principal> {
+  return holderOf(house, await house.store.findKey(hashKey(apiKey)));
+}
+
+/** Who holds a key that still counts. */
+export function holderOf({ clock }: House, found: FoundKey | undefined): Principal {
   if (!found) throw new SandboxerError("unauthenticated", "nobody holds this key");
   if ((found.principal.expiresAtMs ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) {
     throw new SandboxerError("unauthenticated", "this key's time is up");
