@@ -1,5 +1,6 @@
 //! boxd, the native daemon of sand-boxer.
 
+mod apply;
 mod arguments;
 mod cgroup;
 mod disk;
@@ -9,6 +10,7 @@ mod serve;
 mod setup;
 mod sys;
 mod tar;
+mod text;
 mod tree;
 mod wire;
 
@@ -22,6 +24,7 @@ fn main() {
         Ok(Command::Hold(options)) => {
             hold::run(&options).map_err(|error| (error.exit_code(), error.to_string()))
         }
+        Ok(Command::Apply(options)) => apply::run(&options).map_err(|message| (1, message)),
         Ok(Command::Serve(options)) => serve::run(&options).map_err(|message| (1, message)),
         Ok(Command::Version) => {
             println!("boxd {} protocol {}", wire::VERSION, wire::PROTOCOL);

@@ -4,6 +4,8 @@ use super::Server;
 use super::confine;
 use super::connection::Connection;
 use super::environment;
+use super::workspace::Workspace;
+use crate::setup::workspace::Layers;
 use crate::sys::epoll::Epoll;
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::sys::signal::{self, Signals};
@@ -27,11 +29,13 @@ impl Server {
         client: UnixStream,
         arrived: &[u8],
         listener: UnixListener,
+        layers: Option<Layers>,
     ) -> Result<Server, Failure> {
         let failed = |error| Failure::unavailable("first process", &error);
         let environment = create.env.clone();
         let mut server = start(&create.id, environment, Some(listener)).map_err(failed)?;
         server.awaits_owner = create.is_pooled;
+        server.workspace = create.root.workspace.as_ref().map(|one| Workspace::new(one, layers));
         descriptor::replace_standard_streams(&server.nowhere).map_err(failed)?;
         let reader = OwnedFd::from(client);
         let writer = reader.try_clone().map_err(failed)?;
@@ -91,6 +95,7 @@ fn start(id: &str, environment: Dictionary, listener: Option<UnixListener>) -> i
         leftovers: Default::default(),
         last_leftover: 0,
         scratch: Default::default(),
+        workspace: None,
         ends_at: None,
         is_ending: false,
         is_alone: false,

@@ -19,6 +19,7 @@ pub mod process;
 pub mod signal;
 pub mod sparse;
 pub mod spawn;
+pub mod sync;
 pub mod time;
 pub mod title;
 pub mod tty;
