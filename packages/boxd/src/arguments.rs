@@ -19,6 +19,11 @@ Usage:
       Ends by itself after N ms. --ensure-user gives the place a `user` with a home, if it
       has none; with --deny-root, nothing is done as root. Programs inherit the environment
       that boxd was started with.
+  boxd apply (--box DIR/boxes/ID | --recover DIR) [--die-after N]
+      Writes what a sandbox changed in its copy-on-write workspace into the folder that it is of:
+      all or nothing. Reads a header and a layer, answers in JSON. See PROTOCOL.md.
+      --recover makes good what an apply of that folder left that died.
+      --die-after is for tests: it ends as by kill -9 after the Nth thing that it does.
   boxd --version | --help
 ";
 
@@ -26,6 +31,7 @@ Usage:
 pub enum Command {
     Hold(HoldOptions),
     Serve(ServeOptions),
+    Apply(ApplyOptions),
     Version,
     Help,
 }
@@ -48,12 +54,20 @@ pub struct ServeOptions {
     pub denies_root: bool,
 }
 
+#[derive(Debug, PartialEq, Default)]
+pub struct ApplyOptions {
+    pub sandbox: Option<PathBuf>,
+    pub recover: Option<PathBuf>,
+    pub die_after: Option<u32>,
+}
+
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
     let mut arguments = arguments.into_iter();
     let command = arguments.next().ok_or("a command is missing; see boxd --help")?;
     match command.to_str() {
         Some("hold") => parse_hold(arguments),
         Some("serve") => parse_serve(arguments),
+        Some("apply") => parse_apply(arguments),
         Some("--version" | "-V") => Ok(Command::Version),
         Some("--help" | "-h" | "help") => Ok(Command::Help),
         _ => Err(format!("unknown command {command:?}; see boxd --help")),
@@ -104,6 +118,26 @@ fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
     }
     let id = id.ok_or("--id is missing")?;
     Ok(Command::Serve(ServeOptions { id, socket, ttl, ensure_user, denies_root }))
+}
+
+fn parse_apply(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
+    let mut options = ApplyOptions::default();
+    while let Some(option) = arguments.next() {
+        let value = value(&option, &mut arguments)?;
+        match option.to_str() {
+            Some("--box") => options.sandbox = Some(value.into()),
+            Some("--recover") => options.recover = Some(value.into()),
+            Some("--die-after") => {
+                let count = value.to_str().and_then(|text| text.parse().ok());
+                options.die_after = Some(count.ok_or("--die-after takes a number")?);
+            }
+            _ => return Err(format!("unknown option {option:?}; see boxd --help")),
+        }
+    }
+    if options.sandbox.is_some() == options.recover.is_some() {
+        return Err("one of --box and --recover is needed".to_string());
+    }
+    Ok(Command::Apply(options))
 }
 
 fn milliseconds(
@@ -158,6 +192,8 @@ mod tests {
             "hold --dir /x --idle-exit-ms x",
             "hold --dir /x --die-at x",
             "serve --id a",
+            "apply",
+            "apply --box a --recover b",
             "x",
         ] {
             assert!(parsed(wrong).is_err(), "{wrong}");

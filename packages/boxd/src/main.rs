@@ -1,5 +1,6 @@
 //! boxd, the native daemon of sand-boxer.
 
+mod apply;
 mod arguments;
 mod cgroup;
 mod disk;
@@ -10,6 +11,7 @@ mod setup;
 mod sudo;
 mod sys;
 mod tar;
+mod text;
 mod tree;
 mod wire;
 
@@ -27,6 +29,7 @@ fn main() {
         Ok(Command::Hold(options)) => {
             hold::run(&options).map_err(|error| (error.exit_code(), error.to_string()))
         }
+        Ok(Command::Apply(options)) => apply::run(&options).map_err(|message| (1, message)),
         Ok(Command::Serve(options)) => serve::run(&options).map_err(|message| (1, message)),
         Ok(Command::Version) => {
             println!("boxd {} protocol {}", wire::VERSION, wire::PROTOCOL);

@@ -11,6 +11,7 @@ mod exec;
 mod family;
 mod feeding;
 mod files;
+pub use files::archive_path;
 mod frames;
 mod input;
 mod operations;
@@ -25,6 +26,7 @@ mod stream;
 mod table;
 mod users;
 mod watch;
+mod workspace;
 
 use crate::arguments::ServeOptions;
 use std::time::Instant;

@@ -6,6 +6,8 @@ use super::connection::Connection;
 use super::elevate::Elevations;
 use super::environment;
 use super::source::Source;
+use super::workspace::Workspace;
+use crate::setup::workspace::Layers;
 use crate::sys::epoll::{self, Epoll};
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::sys::signal::{self, Signals};
@@ -29,6 +31,7 @@ impl Server {
         client: UnixStream,
         arrived: &[u8],
         listener: UnixListener,
+        layers: Option<Layers>,
     ) -> Result<Server, Failure> {
         let failed = |error| Failure::unavailable("first process", &error);
         let environment = create.env.clone();
@@ -41,6 +44,7 @@ impl Server {
         server.epoll.add(elevations.listener(), epoll::READABLE, token).map_err(failed)?;
         server.elevations = Some(elevations);
         server.awaits_owner = create.is_pooled;
+        server.workspace = create.root.workspace.as_ref().map(|one| Workspace::new(one, layers));
         descriptor::replace_standard_streams(&server.nowhere).map_err(failed)?;
         let reader = OwnedFd::from(client);
         let writer = reader.try_clone().map_err(failed)?;
@@ -106,6 +110,7 @@ fn start(
         leftovers: Default::default(),
         last_leftover: 0,
         scratch: Default::default(),
+        workspace: None,
         ends_at: None,
         is_ending: false,
         is_alone: false,

@@ -7,6 +7,7 @@ use super::scratch::Scratch;
 use super::source::Source;
 use super::stream::{Stream, StreamId};
 use super::table::Table;
+use super::workspace::Workspace;
 use crate::sys::epoll::{self, Epoll, Event};
 use crate::sys::memory;
 use crate::sys::process;
@@ -44,6 +45,8 @@ pub struct Server {
     pub leftovers: BTreeMap<u32, OwnedFd>,
     pub last_leftover: u32,
     pub scratch: Scratch,
+    /// The folder of the host it works on.
+    pub workspace: Option<Workspace>,
     /// Where no hold keeps the time: when this server leaves, and takes everybody along.
     pub ends_at: Option<Instant>,
     /// Told to end: leaves when everybody else has.

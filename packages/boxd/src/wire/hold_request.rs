@@ -4,6 +4,7 @@ use super::failure::Failure;
 use super::fields::{Dictionary, Fields};
 use super::frame::Object;
 use super::limits::Limits;
+use super::workspace::Workspace;
 
 pub enum HoldRequest {
     Ping,
@@ -65,6 +66,7 @@ pub struct Root {
     pub lowers: Vec<String>,
     pub mounts: Vec<Bind>,
     pub tmpfs: Vec<String>,
+    pub workspace: Option<Workspace>,
 }
 
 pub struct Bind {
@@ -136,6 +138,7 @@ impl Root {
             lowers: fields.texts("lowers")?,
             mounts: fields.objects("mounts")?.into_iter().map(bind).collect::<Result<_, _>>()?,
             tmpfs: fields.texts("tmpfs")?,
+            workspace: fields.object_if_any("workspace")?.map(Workspace::parse).transpose()?,
         })
     }
 }

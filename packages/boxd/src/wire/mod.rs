@@ -10,6 +10,7 @@ pub mod inbound;
 pub mod limits;
 pub mod outbound;
 pub mod serve_request;
+pub mod workspace;
 
 #[cfg(test)]
 mod vectors;
