@@ -54,6 +54,10 @@ for (const mode of Object.keys(MODES) as Mode[]) {
         return findings(facts, expectation(role, ids, factsOf(first)));
       };
 
+      it("is that of the class it declares", () => {
+        expect(engine.extension.manifest.isolation.class).toBe("container");
+      });
+
       it("CA-9 of the first process", () => {
         const facts = factsOf(first);
         expect(facts.threads).toHaveLength(1);
