@@ -32,7 +32,7 @@ impl Hold {
     /// The client comes back at once when the sandbox cannot even be begun.
     pub fn launch(
         &mut self,
-        create: Create,
+        mut create: Create,
         client: Client,
         stream: u32,
     ) -> Result<(), (Client, Failure)> {
@@ -42,6 +42,8 @@ impl Hold {
         };
         let (ids, listener, not_in_force) = room;
         failpoint::reached("folder");
+        let tools = self.tools.layer_over(&create.root.lowers);
+        create.root.lowers.insert(0, tools.to_string_lossy().into_owned());
         let mut record = Record {
             pid: 0,
             start_time: 0,
