@@ -3,6 +3,7 @@ import { type Extension, newRowId, SandboxerError } from "@sandboxer/contract";
 import { attachProcess } from "./attach-process.ts";
 import { createBoxes } from "./boxes.ts";
 import { getBudget, setBudget } from "./budget.ts";
+import { census } from "./census.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Core } from "./core.ts";
 import { create } from "./create.ts";
@@ -132,6 +133,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     createWebhook: verb(createWebhook),
     listWebhooks: verb(listWebhooks),
     deleteWebhook: verb(deleteWebhook),
+    census: verb(census),
     doctor: verb(() => house.registry.doctor()),
     start: verb(async () => {
       await reconcile(house);

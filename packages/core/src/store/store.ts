@@ -41,6 +41,8 @@ export interface Store extends KeyStore, IdempotencyStore, BudgetStore, ProfileS
   getSandboxById(sandboxId: string): Promise<Sandbox | undefined>;
   /** Newest first. */
   listSandboxes(query: SandboxQuery): Promise<Sandbox[]>;
+  /** Of the whole org, by state. */
+  countSandboxes(orgId: string): Promise<ReadonlyMap<SandboxState, number>>;
   /** Across orgs: every sandbox whose story is not over. */
   listUnfinished(): Promise<UnfinishedSandbox[]>;
   /** The principal's attachment to the sandbox, made now if there is none. */
