@@ -37,6 +37,15 @@ export interface ListedBox {
   readonly paused?: boolean;
 }
 
+/** The facet `users`: a sandbox can tell several people apart. */
+export interface Users {
+  /**
+   * A user with this id, who shares the ordinary user's home and owns nothing in it; asked again,
+   * the same. Gives the name to act under. `unsupported` where this sandbox has one user only.
+   */
+  admit(uid: number): Promise<string>;
+}
+
 /** A live connection to one sandbox. Closing it leaves the sandbox alone. */
 export interface Box {
   readonly ref: string;
@@ -51,6 +60,7 @@ export interface Box {
   /** Facets: there if and only if the manifest lists them. */
   readonly pty?: Terminals;
   readonly ports?: Ports;
+  readonly users?: Users;
   /** Resolves when the connection is over, for whatever reason; the box may live on. */
   readonly closed: Promise<void>;
   close(): void;

@@ -1,4 +1,14 @@
 export {
+  type AttachBody,
+  type Attached,
+  type Attachment,
+  type AttachRequest,
+  attachBodySchema,
+  attachedSchema,
+  attachmentListSchema,
+  attachmentSchema,
+} from "./attachment.ts";
+export {
   type Budget,
   budgetSchema,
   type ExtendBody,
@@ -15,6 +25,7 @@ export {
 } from "./errors.ts";
 export { EVENT_TYPES, type Event, type EventType, eventSchema } from "./events.ts";
 export {
+  ATTACHMENT_PROTOCOL_PREFIX,
   decodeInput,
   decodeOutput,
   EXEC_MESSAGE_BYTES,
@@ -39,6 +50,7 @@ export type {
   Location,
   MetricsFacet,
   PauseFacet,
+  Users,
 } from "./extension.ts";
 export { facetProblems } from "./facets.ts";
 export {
@@ -109,12 +121,7 @@ export {
 export {
   type Consumer,
   consumerSchema,
-  OPERATIONS,
-  type Operation,
-  operationSchema,
   type Principal,
-  type Rights,
-  rightsSchema,
   VISIBILITIES,
   type Visibility,
   visibilitySchema,
@@ -151,8 +158,20 @@ export {
 } from "./profile.ts";
 export { type Receipt, receiptSchema } from "./receipt.ts";
 export { DEFAULT_RESOURCES, type Resources, resourcesSchema } from "./resources.ts";
+export { REUSE_SCOPES, type Reuse, reuseSchema } from "./reuse.ts";
+export {
+  type Access,
+  accessSchema,
+  networkRuleSchema,
+  OPERATIONS,
+  type Operation,
+  operationSchema,
+  type Rights,
+  rightsSchema,
+  secretNameSchema,
+} from "./rights.ts";
 export { ROUTING_POLICIES, type RoutePlan, type Routing, routePlanSchema, routingSchema } from "./routing.ts";
-export { type Attachment, type Sandbox, sandboxSchema } from "./sandbox.ts";
+export { type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
   type Image,
   imageSchema,

@@ -27,6 +27,8 @@ export const routePlanSchema = z.strictObject({
         hosting: z.enum(["self", "vendor"]),
         isolation: isolationClassSchema,
         microUsdPerHour: microUsdSchema,
+        /** While it is paused; left out, the same. */
+        pausedMicroUsdPerHour: microUsdSchema.optional(),
       }),
     )
     .readonly(),

@@ -8,6 +8,7 @@ import { consumerSchema, visibilitySchema } from "./principal.ts";
 import { execRequestSchema, exitSchema, processInfoSchema, signalSchema } from "./process.ts";
 import { profileRefSchema, RESERVED_FIELDS } from "./profile.ts";
 import { resourcesSchema } from "./resources.ts";
+import { reuseSchema } from "./reuse.ts";
 import { routingSchema } from "./routing.ts";
 import { sandboxSchema } from "./sandbox.ts";
 import { sandboxRequestSchema } from "./spec.ts";
@@ -21,6 +22,8 @@ export const createBodySchema = sandboxRequestSchema.extend({
   /** What it is to be; everything else then only narrows it. */
   profile: profileRefSchema.optional(),
   routing: routingSchema.optional(),
+  /** The living sandbox of this label, where there is one of the same profile. */
+  reuse: reuseSchema.optional(),
   /** The most it may cost in all. */
   budgetMicroUsd: microUsdSchema.nonnegative().optional(),
 });

@@ -1,4 +1,7 @@
 import type {
+  AttachBody,
+  Attached,
+  Attachment,
   Audit,
   Budget,
   ByteStream,
@@ -68,6 +71,11 @@ export interface Core {
   /** Who such an address speaks for; `unauthenticated` when its time is up, or its key's. */
   enterPreview(token: string): Promise<PreviewEntry>;
   files(principal: Principal, idOrName: string): Promise<Files>;
+  /** Lets the caller, one of its keys or a conversation into a sandbox, with rights of its own there. */
+  attach(principal: Principal, body: AttachBody, once?: Once): Promise<Attached>;
+  /** Of what left already, succeeds. The last to leave puts the sandbox to sleep. */
+  detach(principal: Principal, attachmentId: string): Promise<Attachment>;
+  listAttachments(principal: Principal, idOrName: string): Promise<Attachment[]>;
   /** Moves the end to `ttlMs` from now, and reserves what that costs. */
   extend(principal: Principal, idOrName: string, body: ExtendBody): Promise<Sandbox>;
   /** The account that the caller's sandboxes draw on. */
@@ -90,7 +98,11 @@ export interface Core {
   followEvents(principal: Principal, query?: EventQuery): Promise<AsyncIterable<Event>>;
   /** Whether the org's whole log is as it was written. */
   verifyAudit(principal: Principal): Promise<Audit>;
-  createWebhook(principal: Principal, body: CreateWebhookBody): Promise<{ webhook: Webhook; secret: string }>;
+  createWebhook(
+    principal: Principal,
+    body: CreateWebhookBody,
+    once?: Once,
+  ): Promise<{ webhook: Webhook; secret: string }>;
   listWebhooks(principal: Principal): Promise<Webhook[]>;
   deleteWebhook(principal: Principal, webhookId: string): Promise<void>;
   /** How many sandboxes the org has in each state. The root key's alone. */

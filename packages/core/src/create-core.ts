@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { type Extension, newRowId, SandboxerError } from "@sandboxer/contract";
 import { attachProcess } from "./attach-process.ts";
+import { attach } from "./attachments/attach.ts";
+import { detach, listAttachments } from "./attachments/detach.ts";
 import { createBoxes } from "./boxes.ts";
 import { getBudget, setBudget } from "./budget.ts";
 import { census } from "./census.ts";
@@ -32,14 +34,15 @@ import { enterPreview, openPreview } from "./preview.ts";
 import { deprecateProfile, getProfile, listProfiles, publishProfile } from "./profiles/profiles.ts";
 import { ps } from "./ps.ts";
 import { receipt } from "./receipt.ts";
-import { createRegistry } from "./registry/registry.ts";
+import { createRegistry, type Prices } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
 import { resize } from "./resize.ts";
 import { resume } from "./resume.ts";
+import { createSealer, type Sealer } from "./secrets/sealer.ts";
 import type { Store } from "./store/store.ts";
 import { keepDelivering } from "./webhooks/deliver.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
-import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
+import { createWebhook, deleteWebhook, listWebhooks, sealPlainSecrets } from "./webhooks/webhooks.ts";
 
 export interface CoreOptions {
   /** Stays open when core closes: who opened it closes it. */
@@ -49,11 +52,13 @@ export interface CoreOptions {
   readonly report?: Report;
   readonly clock?: Clock;
   /** What the operator asks for an hour on an extension, instead of what its manifest says. */
-  readonly prices?: Readonly<Record<string, number>>;
+  readonly prices?: Prices;
   /** The longest that is held for at once; an hour, unless said otherwise. */
   readonly holdSliceMs?: number;
   /** How webhooks get out: to the open internet and nowhere else, unless a test brings its own. */
   readonly webhookNetwork?: WebhookNetwork;
+  /** Seals secrets in the store. Left out, what this process seals dies with it. */
+  readonly sealer?: Sealer;
   /** What is created ends with this process, however that comes. */
   readonly tethered?: boolean;
   /** For tests. */
@@ -82,7 +87,8 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     orphans: new Set(),
     claims: new Map(),
     extensions: new Map(),
-    unpaid: new Set(),
+    unpaid: new Map(),
+    sealer: options.sealer ?? createSealer(randomBytes(32)),
     webhookNetwork: options.webhookNetwork ?? OPEN_INTERNET,
     holdSliceMs: options.holdSliceMs ?? HOLD_SLICE_MS,
   };
@@ -119,6 +125,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     enterPreview: verb(enterPreview),
     files: verb(files),
     receipt: verb(receipt),
+    attach: verb(attach),
+    detach: verb(detach),
+    listAttachments: verb(listAttachments),
     extend: verb(extend),
     pause: verb(pause),
     resume: verb(resume),
@@ -137,23 +146,29 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     doctor: verb(() => house.registry.doctor()),
     start: verb(async () => {
       await reconcile(house);
+      await sealPlainSecrets(house);
       reconciling ??= keepReconciled(house);
       renewing ??= keepRenewed(house);
       delivering ??= keepDelivering(house);
     }),
     close: verb(async () => {
       await Promise.all([reconciling?.stop(), renewing?.stop(), delivering?.stop()]);
-      house.reaper.close();
-      house.leases.close();
-      await Promise.allSettled(house.teardowns.values());
-      try {
-        await house.journal.flush();
-      } finally {
-        house.boxes.close();
-        await Promise.all(house.registry.all().map((extension) => extension.close()));
-      }
+      await letGo(house);
     }),
   };
+}
+
+/** Nothing is watched any more: lets go of the rest, what is under way first. */
+async function letGo(house: House): Promise<void> {
+  house.reaper.close();
+  house.leases.close();
+  await Promise.allSettled(house.teardowns.values());
+  try {
+    await house.journal.flush();
+  } finally {
+    house.boxes.close();
+    await Promise.all(house.registry.all().map((extension) => extension.close()));
+  }
 }
 
 /** A commit that most lives of a core never need. */

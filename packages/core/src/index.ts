@@ -5,6 +5,8 @@ export { FAIL_POINTS, type PassFailPoint } from "./failpoint.ts";
 export type { Once } from "./idempotency.ts";
 export { createRootKey, enrolRootKey } from "./keys.ts";
 export type { PreviewEntry } from "./preview.ts";
+export { openKeyFile } from "./secrets/key-file.ts";
+export { createSealer, type Sealer } from "./secrets/sealer.ts";
 export { backupSqliteStore, restoreSqliteStore } from "./store/sqlite/backup.ts";
 export { openSqliteStore } from "./store/sqlite/store.ts";
 export type { Store } from "./store/store.ts";

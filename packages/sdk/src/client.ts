@@ -13,6 +13,7 @@ import {
   type Whoami,
   whoamiSchema,
 } from "@sandboxer/contract";
+import { type Attachments, openAttachments } from "./attachments.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { type Log, openLog, openWebhooks, type Webhooks } from "./log.ts";
 import { openProfiles, type Profiles } from "./profiles.ts";
@@ -50,6 +51,7 @@ export interface Client {
     /** Every page, one sandbox after the other. */
     all(options?: ListOptions): AsyncIterable<Sandbox>;
   };
+  readonly attachments: Attachments;
   readonly keys: Keys;
   readonly profiles: Profiles;
   readonly events: Log;
@@ -106,6 +108,7 @@ export function createClient(options: ClientOptions): Client {
       list,
       all,
     },
+    attachments: openAttachments(transport),
     keys: openKeys(transport),
     profiles: openProfiles(transport),
     events: openLog(transport),

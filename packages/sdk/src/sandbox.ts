@@ -55,6 +55,8 @@ export interface Sandbox {
   /** An address for a port inside, for a browser or for somebody without a key. */
   preview(port: number, options?: { readonly ttlMs?: number }): Promise<Preview>;
   refresh(): Promise<SandboxInfo>;
+  /** The same sandbox, used through one of the key's attachments to it. */
+  through(attachmentId: string): Sandbox;
   /** Moves the end to `ttlMs` from now. */
   extend(ttlMs: number): Promise<SandboxInfo>;
   /** Where it ran and why, how long, what it cost, and for whom. */
@@ -111,6 +113,7 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
     },
     preview: (port, options = {}) =>
       transport.ask(previewSchema, "POST", `${path}/previews`, { json: { port, ...options } }),
+    through: (attachmentId) => openSandbox(transport.through(attachmentId), info),
     async refresh() {
       info = await transport.ask(sandboxSchema, "GET", path);
       return info;

@@ -1,4 +1,4 @@
-import { KEY_PROTOCOL_PREFIX } from "@sandboxer/contract";
+import { ATTACHMENT_PROTOCOL_PREFIX, KEY_PROTOCOL_PREFIX } from "@sandboxer/contract";
 
 /** What the client needs of the platform's WebSocket; browsers and Node bring one. */
 export type SocketMaker = new (url: string, protocols: string[]) => WebSocket;
@@ -12,13 +12,18 @@ export function createSockets(options: {
   readonly url: string;
   readonly apiKey: string;
   readonly WebSocket: SocketMaker;
+  readonly attachmentId?: string;
 }): OpenSocket {
   const base = options.url.replace(/\/+$/, "").replace(/^http/, "ws");
   // No header can be set in a browser, and an address ends up in logs: the key goes as a protocol.
   const key = btoa(options.apiKey).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  const who = [
+    KEY_PROTOCOL_PREFIX + key,
+    ...(options.attachmentId === undefined ? [] : [ATTACHMENT_PROTOCOL_PREFIX + options.attachmentId]),
+  ];
   return (path, protocol) =>
     new Promise((resolve, reject) => {
-      const socket = new options.WebSocket(base + path, [protocol, KEY_PROTOCOL_PREFIX + key]);
+      const socket = new options.WebSocket(base + path, [protocol, ...who]);
       socket.binaryType = "arraybuffer";
       const fail = () => {
         clearTimeout(timer);

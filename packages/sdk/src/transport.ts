@@ -31,30 +31,39 @@ export interface Transport {
   ask<T>(shape: Shape<T>, method: string, path: string, call?: Call): Promise<T>;
   /** Absent where the platform has none. */
   readonly openSocket?: OpenSocket;
+  /** The same, acting through one of the key's attachments. */
+  through(attachmentId: string): Transport;
 }
 
-export function createTransport(options: {
+interface TransportOptions {
   readonly url: string;
   readonly apiKey: string;
   readonly fetch: Fetch;
   readonly WebSocket: SocketMaker | undefined;
-}): Transport {
+  readonly attachmentId?: string;
+}
+
+export function createTransport(options: TransportOptions): Transport {
   const base = options.url.replace(/\/+$/, "");
-  const authorization = `Bearer ${options.apiKey}`;
+  const { attachmentId } = options;
+  const identity = {
+    authorization: `Bearer ${options.apiKey}`,
+    ...(attachmentId !== undefined && { "sandboxer-attachment": attachmentId }),
+  };
 
   async function send(method: string, path: string, call: Call = {}): Promise<Response> {
-    const init: RequestInit & { duplex?: "half" } = { method, headers: { authorization } };
+    const init: RequestInit & { duplex?: "half" } = { method, headers: identity };
     if (call.json !== undefined) {
       init.body = JSON.stringify(call.json);
       const key = call.once?.idempotencyKey;
       init.headers = {
-        authorization,
+        ...identity,
         "content-type": "application/json",
         ...(key !== undefined && { "idempotency-key": key }),
       };
     } else if (call.body !== undefined) {
       init.body = call.body as BodyInit;
-      init.headers = { authorization, "content-type": "application/octet-stream" };
+      init.headers = { ...identity, "content-type": "application/octet-stream" };
       if (call.body instanceof ReadableStream) init.duplex = "half";
     }
     const response = await options.fetch(base + path + queryString(call.query), init).catch((cause) => {
@@ -67,6 +76,7 @@ export function createTransport(options: {
   return {
     send,
     ...(options.WebSocket && { openSocket: createSockets({ ...options, WebSocket: options.WebSocket }) }),
+    through: (id) => createTransport({ ...options, attachmentId: id }),
     async ask(shape, method, path, call) {
       const response = await send(method, path, call);
       const text = await response.text().catch((cause) => {

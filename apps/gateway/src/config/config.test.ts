@@ -25,7 +25,7 @@ describe("the configuration", () => {
 
   it("takes flags before the environment, and that before the file", async () => {
     const file =
-      "listen: { port: 1, host: ::1 }\nprices: { local: 5, docker: 6 }\nallowed: { hosts: [A.test] }";
+      "listen: { port: 1, host: ::1 }\nprices: { local: { microUsdPerHour: 5, pausedMicroUsdPerHour: 1 } }\nallowed: { hosts: [A.test] }";
     const environment = {
       SANDBOXER_PORT: "2",
       SANDBOXER_PRICE_LOCAL_MICRO_USD_PER_HOUR: "7",
@@ -34,7 +34,7 @@ describe("the configuration", () => {
     };
     expect(await load(file, environment, { listen: { port: 3 } })).toMatchObject({
       listen: { host: "::1", port: 3 },
-      prices: { local: 7, docker: 6 },
+      prices: { local: { microUsdPerHour: 7, pausedMicroUsdPerHour: 1 } },
       allowed: { hosts: ["a.test"], origins: ["https://a.test", "https://b.test"] },
     });
     expect((await load(file, environment)).listen.port).toBe(2);

@@ -22,7 +22,7 @@ const VARIABLES: readonly (readonly [name: string, path: string, read: Read])[] 
   ["SANDBOXER_REQUESTS_PER_SECOND", "limits.requestsPerSecond", number],
   ["SANDBOXER_CONCURRENT", "limits.concurrent", number],
 ];
-const PRICE = /^SANDBOXER_PRICE_([A-Z0-9_]+)_MICRO_USD_PER_HOUR$/;
+const PRICE = /^SANDBOXER_PRICE_([A-Z0-9_]+?)(_PAUSED)?_MICRO_USD_PER_HOUR$/;
 
 /** What the environment says, as the file would say it. */
 export function fromEnvironment(environment: NodeJS.ProcessEnv): Record<string, unknown> {
@@ -32,8 +32,11 @@ export function fromEnvironment(environment: NodeJS.ProcessEnv): Record<string, 
     if (value) place(said, path, read(value));
   }
   for (const [name, value] of Object.entries(environment)) {
-    const id = PRICE.exec(name)?.[1]?.toLowerCase().replaceAll("_", "-");
-    if (id && value) place(said, `prices.${id}`, price(name, value));
+    const [, extension, paused] = PRICE.exec(name) ?? [];
+    if (!extension || !value) continue;
+    const id = extension.toLowerCase().replaceAll("_", "-");
+    const member = paused ? "pausedMicroUsdPerHour" : "microUsdPerHour";
+    place(said, `prices.${id}.${member}`, price(name, value));
   }
   return said;
 }

@@ -6,6 +6,9 @@ const hostName = z
   .toLowerCase()
   .regex(/^[a-z0-9.:[\]-]+$/, "a host, with its port where that is part of it");
 
+const microUsdPerHour = z.int().min(0).max(999_999_999_999).optional();
+const priceSchema = z.strictObject({ microUsdPerHour, pausedMicroUsdPerHour: microUsdPerHour });
+
 /** `<home>/config.yaml`. What is not here is refused: a misspelt limit must not be a missing one. */
 export const configSchema = z.strictObject({
   listen: z
@@ -42,8 +45,8 @@ export const configSchema = z.strictObject({
       concurrent: z.int().positive().default(1_024),
     })
     .prefault({}),
-  /** Micro-dollars an hour, by extension. */
-  prices: z.record(z.string(), z.int().nonnegative()).default({}),
+  /** What an hour costs, by extension; while it is paused the same, unless said otherwise. */
+  prices: z.record(z.string(), priceSchema).default({}),
   /** Ways out from elsewhere: packages that export `createExtension`. */
   extensions: z
     .array(

@@ -88,6 +88,8 @@ export function createPreviews({ core, previews: { place }, limits }: Ground, lo
         socket.write(headOf(answer, outwards(answer.headers, address.kind)));
         socket.write(first);
         far.write(head);
+        // Each direction listens for every kind of end, beside the server itself.
+        socket.setMaxListeners(20);
         await Promise.all([pipeline(socket, far), pipeline(far, socket)]);
       } catch (error) {
         const body = report(translate(error));

@@ -91,7 +91,7 @@ async function answer(route: Route, ground: Ground, context: Context<Environment
     ...ground,
     report: facts.report,
     principal: principal as never,
-    once: route.idempotent ? onceOf(request.headers) : {},
+    once: onceOf(request.headers),
     lastEventId: request.headers.get("last-event-id") ?? undefined,
     params: (route.params && check(route.params, context.req.param(), "path")) as never,
     query: check(route.query ?? emptySchema, queryOf(request.url), "query") as never,

@@ -62,7 +62,7 @@ export const eventRoutes = [
       body: createWebhookBodySchema,
       answer: { type: "json", status: 201, schema: createdWebhookSchema },
     },
-    ({ core, principal, body }) => core.createWebhook(principal, body),
+    ({ core, principal, body, once }) => core.createWebhook(principal, body, once),
   ),
   route(
     {

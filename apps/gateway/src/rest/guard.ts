@@ -41,5 +41,7 @@ export async function authenticate(core: Core, headers: Headers): Promise<Princi
   const key = bearer ?? headers.get("x-api-key");
   if (!key) throw new SandboxerError("unauthenticated", "the request carries no key");
   if (key.length > 512) throw new SandboxerError("unauthenticated", "the key is not valid");
-  return core.authenticate(key);
+  const principal = await core.authenticate(key);
+  const attachmentId = headers.get("sandboxer-attachment");
+  return attachmentId === null ? principal : { ...principal, attachmentId };
 }

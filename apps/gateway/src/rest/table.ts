@@ -1,3 +1,4 @@
+import { attachmentRoutes } from "./attachments.ts";
 import { attributeRoutes } from "./attributes.ts";
 import { budgetRoutes } from "./budget.ts";
 import { eventRoutes } from "./events.ts";
@@ -23,6 +24,7 @@ export const ROUTES: readonly Route[] = [
   ...profileRoutes,
   ...eventRoutes,
   ...sandboxRoutes,
+  ...attachmentRoutes,
   ...processRoutes,
   ...portRoutes,
   ...fileRoutes,

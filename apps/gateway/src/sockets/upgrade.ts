@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import {
+  ATTACHMENT_PROTOCOL_PREFIX,
   ERRORS,
   EXEC_MESSAGE_BYTES,
   EXEC_PROTOCOL,
@@ -98,6 +99,8 @@ export function createSockets(ground: Ground, log: Log, allowed: Allowed): Socke
 function headersOf(incoming: IncomingMessage): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming.headers)) headers.set(name, String(value));
+  const attachment = offersOf(headers).find((one) => one.startsWith(ATTACHMENT_PROTOCOL_PREFIX));
+  if (attachment) headers.set("sandboxer-attachment", attachment.slice(ATTACHMENT_PROTOCOL_PREFIX.length));
   const key = offersOf(headers).find((one) => one.startsWith(KEY_PROTOCOL_PREFIX));
   if (key && !headers.has("authorization")) {
     const text = Buffer.from(key.slice(KEY_PROTOCOL_PREFIX.length), "base64url").toString("latin1");

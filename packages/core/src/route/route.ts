@@ -33,6 +33,9 @@ export function route(spec: SandboxSpec, offers: readonly Offer[], routing: Rout
         hosting,
         isolation: isolation.class,
         microUsdPerHour: price.microUsdPerHour,
+        ...(price.pausedMicroUsdPerHour !== undefined && {
+          pausedMicroUsdPerHour: price.pausedMicroUsdPerHour,
+        }),
       });
     }
   }
