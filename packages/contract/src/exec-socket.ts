@@ -10,7 +10,7 @@ export const EXEC_PROTOCOL = "sandboxer.exec.v1";
 
 /** Browsers can send a key in no other header: it follows this, as base64url, and is never echoed. */
 export const KEY_PROTOCOL_PREFIX = "sandboxer.key.";
-/** Likewise the attachment that it acts through, as it is. */
+/** And, where the key acts through an attachment, which one. */
 export const ATTACHMENT_PROTOCOL_PREFIX = "sandboxer.attachment.";
 
 /** A reader that has not taken this much is sent no more, and the command waits as on a full pipe. */

@@ -4,7 +4,7 @@ import { isolationClassSchema } from "./isolation.ts";
 import { microUsdSchema } from "./money.ts";
 import { resourcesSchema } from "./resources.ts";
 import { routingSchema } from "./routing.ts";
-import { envSchema, imageSchema, labelsSchema, sandboxSpecSchema } from "./spec.ts";
+import { envSchema, imageSchema, labelsSchema, rootSchema, sandboxSpecSchema } from "./spec.ts";
 
 const profileNameSchema = z
   .string()
@@ -32,6 +32,8 @@ export const profileSchema = z.strictObject({
   network: z.strictObject({ egress: z.literal("deny") }).optional(),
   /** How much of a machine it may use; each a most. */
   resources: resourcesSchema.optional(),
+  /** Whether its sandboxes have a root. */
+  root: rootSchema.optional(),
   env: envSchema.optional(),
   labels: labelsSchema.optional(),
   /** How long it lives unless asked otherwise, and at most unless `maximumTtlMs` is said. */

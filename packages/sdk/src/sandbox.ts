@@ -111,9 +111,9 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
     async processes() {
       return (await transport.ask(processListSchema, "GET", `${path}/processes`)).processes;
     },
+    through: (attachmentId) => openSandbox(transport.through(attachmentId), info),
     preview: (port, options = {}) =>
       transport.ask(previewSchema, "POST", `${path}/previews`, { json: { port, ...options } }),
-    through: (attachmentId) => openSandbox(transport.through(attachmentId), info),
     async refresh() {
       info = await transport.ask(sandboxSchema, "GET", path);
       return info;

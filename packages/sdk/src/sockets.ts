@@ -17,13 +17,11 @@ export function createSockets(options: {
   const base = options.url.replace(/\/+$/, "").replace(/^http/, "ws");
   // No header can be set in a browser, and an address ends up in logs: the key goes as a protocol.
   const key = btoa(options.apiKey).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-  const who = [
-    KEY_PROTOCOL_PREFIX + key,
-    ...(options.attachmentId === undefined ? [] : [ATTACHMENT_PROTOCOL_PREFIX + options.attachmentId]),
-  ];
+  const identity = [KEY_PROTOCOL_PREFIX + key];
+  if (options.attachmentId !== undefined) identity.push(ATTACHMENT_PROTOCOL_PREFIX + options.attachmentId);
   return (path, protocol) =>
     new Promise((resolve, reject) => {
-      const socket = new options.WebSocket(base + path, [protocol, ...who]);
+      const socket = new options.WebSocket(base + path, [protocol, ...identity]);
       socket.binaryType = "arraybuffer";
       const fail = () => {
         clearTimeout(timer);

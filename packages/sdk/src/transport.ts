@@ -29,10 +29,10 @@ export interface Transport {
   send(method: string, path: string, call?: Call): Promise<Response>;
   /** The same, with the answer's JSON checked. */
   ask<T>(shape: Shape<T>, method: string, path: string, call?: Call): Promise<T>;
-  /** Absent where the platform has none. */
-  readonly openSocket?: OpenSocket;
   /** The same, acting through one of the key's attachments. */
   through(attachmentId: string): Transport;
+  /** Absent where the platform has none. */
+  readonly openSocket?: OpenSocket;
 }
 
 interface TransportOptions {
@@ -75,8 +75,8 @@ export function createTransport(options: TransportOptions): Transport {
 
   return {
     send,
-    ...(options.WebSocket && { openSocket: createSockets({ ...options, WebSocket: options.WebSocket }) }),
     through: (id) => createTransport({ ...options, attachmentId: id }),
+    ...(options.WebSocket && { openSocket: createSockets({ ...options, WebSocket: options.WebSocket }) }),
     async ask(shape, method, path, call) {
       const response = await send(method, path, call);
       const text = await response.text().catch((cause) => {

@@ -22,6 +22,7 @@ interface Options {
   readonly memory?: number;
   readonly disk?: number;
   readonly requireLimits?: true;
+  readonly root: boolean;
   readonly json?: true;
 }
 
@@ -51,6 +52,7 @@ export function register(program: Command): void {
     .option("--memory <size>", "memory it may use, as in 512M (default: 2G)", mebibytes)
     .option("--disk <size>", "what it may write (default: 10G)", mebibytes)
     .option("--require-limits", "refuse where one of its limits cannot be held")
+    .option("--no-root", "nothing in it is done as root, not by sudo either")
     .option("--json", "print everything about it")
     .addHelpText("after", "\nExample:\n  $ sandboxer create --name build --ttl 30m --env CI=1")
     .action(create);
@@ -71,7 +73,7 @@ async function create(options: Options): Promise<void> {
 /** Only what was said: what was left out is the profile's to fill in. */
 async function bodyOf(options: Options): Promise<CreateBody> {
   const { name, profile, ttl, image, rootfs, visibility, extensions, policy, maxPrice, budget } = options;
-  const { cpus, memory, disk, requireLimits, env = {}, label: labels = {} } = options;
+  const { cpus, memory, disk, requireLimits, root, env = {}, label: labels = {} } = options;
   const { imageOf } = await import("../image.ts");
   const resources = {
     ...(cpus && { cpus }),
@@ -94,6 +96,7 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(Object.keys(resources).length > 0 && { resources }),
     ...(Object.keys(routing).length > 0 && { routing }),
     ...(requireLimits && { limits: "required" as const }),
+    ...(!root && { root: "denied" as const }),
     env,
     labels,
   };

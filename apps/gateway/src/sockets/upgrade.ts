@@ -99,9 +99,10 @@ export function createSockets(ground: Ground, log: Log, allowed: Allowed): Socke
 function headersOf(incoming: IncomingMessage): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming.headers)) headers.set(name, String(value));
-  const attachment = offersOf(headers).find((one) => one.startsWith(ATTACHMENT_PROTOCOL_PREFIX));
+  const offers = offersOf(headers);
+  const attachment = offers.find((one) => one.startsWith(ATTACHMENT_PROTOCOL_PREFIX));
   if (attachment) headers.set("sandboxer-attachment", attachment.slice(ATTACHMENT_PROTOCOL_PREFIX.length));
-  const key = offersOf(headers).find((one) => one.startsWith(KEY_PROTOCOL_PREFIX));
+  const key = offers.find((one) => one.startsWith(KEY_PROTOCOL_PREFIX));
   if (key && !headers.has("authorization")) {
     const text = Buffer.from(key.slice(KEY_PROTOCOL_PREFIX.length), "base64url").toString("latin1");
     if (/^[\x21-\x7e]+$/.test(text)) headers.set("authorization", `Bearer ${text}`);

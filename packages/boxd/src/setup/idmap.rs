@@ -10,7 +10,7 @@ pub const RANGE: u32 = 65_536;
 const FIRST_BASE: u32 = 0x1000_0000;
 const LAST_BASE: u32 = 0xF000_0000;
 /// The `user` of every sandbox, and the only one where there is no range.
-const USER: u32 = 1000;
+pub const USER: u32 = 1000;
 
 /// What hold has to give.
 #[derive(Clone, PartialEq, Eq, Debug)]

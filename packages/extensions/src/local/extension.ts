@@ -65,6 +65,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
         ttlMs: spec.ttlMs,
         labels: spec.labels,
         limits: limitsFor(spec),
+        deniesRoot: spec.root === "denied",
         tethered,
       };
       let connection: Connection;
