@@ -105,6 +105,8 @@ export interface Core {
   ): Promise<{ webhook: Webhook; secret: string }>;
   listWebhooks(principal: Principal): Promise<Webhook[]>;
   deleteWebhook(principal: Principal, webhookId: string): Promise<void>;
+  /** How many sandboxes the org has in each state. The root key's alone. */
+  census(principal: Principal): Promise<ReadonlyMap<SandboxState, number>>;
   /** What every extension says of this machine. */
   doctor(): Promise<ReadonlyMap<string, Probe>>;
   /** Puts right what a crash left behind, then watches the clock. */

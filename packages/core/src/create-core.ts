@@ -5,6 +5,7 @@ import { attach } from "./attachments/attach.ts";
 import { detach, listAttachments } from "./attachments/detach.ts";
 import { createBoxes } from "./boxes.ts";
 import { getBudget, setBudget } from "./budget.ts";
+import { census } from "./census.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Core } from "./core.ts";
 import { create } from "./create.ts";
@@ -141,6 +142,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     createWebhook: verb(createWebhook),
     listWebhooks: verb(listWebhooks),
     deleteWebhook: verb(deleteWebhook),
+    census: verb(census),
     doctor: verb(() => house.registry.doctor()),
     start: verb(async () => {
       await reconcile(house);
@@ -151,17 +153,22 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     }),
     close: verb(async () => {
       await Promise.all([reconciling?.stop(), renewing?.stop(), delivering?.stop()]);
-      house.reaper.close();
-      house.leases.close();
-      await Promise.allSettled(house.teardowns.values());
-      try {
-        await house.journal.flush();
-      } finally {
-        house.boxes.close();
-        await Promise.all(house.registry.all().map((extension) => extension.close()));
-      }
+      await letGo(house);
     }),
   };
+}
+
+/** Nothing is watched any more: lets go of the rest, what is under way first. */
+async function letGo(house: House): Promise<void> {
+  house.reaper.close();
+  house.leases.close();
+  await Promise.allSettled(house.teardowns.values());
+  try {
+    await house.journal.flush();
+  } finally {
+    house.boxes.close();
+    await Promise.all(house.registry.all().map((extension) => extension.close()));
+  }
 }
 
 /** A commit that most lives of a core never need. */

@@ -1,6 +1,7 @@
 import type { CreateBody, Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, label, list, mebibytes, microUsd, processors, reuse, variable } from "../arguments.ts";
+import { waiting } from "../waiting.ts";
 
 interface Options {
   readonly name?: string;
@@ -61,9 +62,10 @@ async function create(options: Options): Promise<void> {
   const { idempotencyKey, json } = options;
   const { withSandboxes } = await import("../connect.ts");
   const body = await bodyOf(options);
-  const sandbox = await withSandboxes((sandboxes) =>
+  const made = withSandboxes((sandboxes) =>
     sandboxes.create(body, idempotencyKey === undefined ? {} : { idempotencyKey }),
   );
+  const sandbox = await waiting("starting a sandbox", made);
   process.stdout.write(`${json ? JSON.stringify(sandbox.info) : sandbox.id}\n`);
   process.exit(0);
 }

@@ -4,6 +4,7 @@ import { budgetRoutes } from "./budget.ts";
 import { eventRoutes } from "./events.ts";
 import { fileRoutes } from "./files.ts";
 import { keyRoutes } from "./keys.ts";
+import { metricsRoutes } from "./metrics.ts";
 import { portRoutes } from "./ports.ts";
 import { processRoutes } from "./processes.ts";
 import { profileRoutes } from "./profiles.ts";
@@ -16,6 +17,7 @@ import { treeRoutes } from "./trees.ts";
 /** Every way in over HTTP. What is not here does not exist. */
 export const ROUTES: readonly Route[] = [
   ...systemRoutes,
+  ...metricsRoutes,
   ...referenceRoutes,
   ...keyRoutes,
   ...budgetRoutes,
