@@ -36,7 +36,7 @@ export async function openInstallation(
   try {
     await enrolRootKey(store, apiKey);
     const extensions = [
-      createLocalExtension({ dir: join(home, "engine"), pool, failpoint }),
+      createLocalExtension({ dir: join(home, "engine"), home, pool, failpoint }),
       createDockerExtension({ dir: join(home, "docker") }),
     ];
     const core = await createCore({

@@ -1,4 +1,4 @@
-import type { CreateBody, ExecInput, Process, Sandbox, TerminalSize } from "@sandboxer/contract";
+import type { Changes, CreateBody, ExecInput, Process, Sandbox, TerminalSize } from "@sandboxer/contract";
 import type { Once } from "@sandboxer/core";
 import { type InstallationOptions, openInstallation } from "./installation.ts";
 import { silent } from "./log.ts";
@@ -8,6 +8,7 @@ export interface Handle {
   readonly id: string;
   readonly info: Sandbox;
   exec(input: ExecInput): Promise<Process & { resize(size: TerminalSize): Promise<void> }>;
+  readonly workspace: Changes;
   destroy(): Promise<Sandbox>;
 }
 
@@ -31,6 +32,11 @@ export async function openWithin(home: string, options: InstallationOptions): Pr
     async exec(input) {
       const process = await core.exec(principal, info.id, input);
       return { ...process, resize: (size) => core.resize(principal, info.id, process.id, size) };
+    },
+    workspace: {
+      changes: (options) => core.diff(principal, info.id, options),
+      apply: (options) => core.apply(principal, info.id, options),
+      rollback: (options) => core.rollback(principal, info.id, options),
     },
     destroy: () => core.destroy(principal, info.id),
   });

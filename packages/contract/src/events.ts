@@ -14,6 +14,8 @@ export const EVENT_TYPES = [
   "sandbox.lost",
   "sandbox.orphaned",
   "process.started",
+  "workspace.applied",
+  "workspace.rolled-back",
   "sandbox.extended",
   "budget.changed",
   "budget.exhausted",

@@ -4,6 +4,7 @@ import type { Metrics } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
 import type { ExecRequest, Process, ProcessInfo, Terminals } from "./process.ts";
 import type { SandboxSpec } from "./spec.ts";
+import type { Changes } from "./workspace.ts";
 
 /** One thing this host gives or lacks: a line of `doctor`. */
 export interface Finding {
@@ -70,6 +71,7 @@ export interface Box {
   /** Facets: there if and only if the manifest lists them. */
   readonly pty?: Terminals;
   readonly ports?: Ports;
+  readonly workspace?: Changes;
   /** Resolves when the connection is over, for whatever reason; the box may live on. */
   readonly closed: Promise<void>;
   close(): void;

@@ -12,6 +12,8 @@ export const OPERATIONS = [
   "sandbox.extend",
   "sandbox.pause",
   "sandbox.destroy",
+  "workspace.mount",
+  "workspace.apply",
   "key.create",
   "key.read",
   "key.revoke",

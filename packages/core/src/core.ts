@@ -1,7 +1,10 @@
 import type {
+  Applied,
+  ApplyOptions,
   Audit,
   Budget,
   ByteStream,
+  ChangesOptions,
   CreateBody,
   CreatedKey,
   CreateKeyBody,
@@ -18,11 +21,14 @@ import type {
   ProcessInfo,
   PublishedProfile,
   Receipt,
+  RollbackOptions,
+  RolledBack,
   Sandbox,
   SandboxState,
   TerminalSize,
   Webhook,
   Whoami,
+  WorkspaceChange,
 } from "@sandboxer/contract";
 import type { EventQuery } from "./events/follow.ts";
 import type { Once } from "./idempotency.ts";
@@ -62,6 +68,16 @@ export interface Core {
   /** A connection to a port inside. */
   dial(principal: Principal, idOrName: string, port: number): Promise<ByteStream>;
   files(principal: Principal, idOrName: string): Promise<Files>;
+  /** How the sandbox's copy-on-write workspace differs from the host's folder. */
+  diff(
+    principal: Principal,
+    idOrName: string,
+    options?: ChangesOptions,
+  ): Promise<AsyncIterable<WorkspaceChange>>;
+  /** Brings those changes to the host: all or nothing. */
+  apply(principal: Principal, idOrName: string, options?: ApplyOptions): Promise<Applied>;
+  /** Takes them back inside. */
+  rollback(principal: Principal, idOrName: string, options?: RollbackOptions): Promise<RolledBack>;
   /** Moves the end to `ttlMs` from now, and reserves what that costs. */
   extend(principal: Principal, idOrName: string, body: ExtendBody): Promise<Sandbox>;
   /** The account that the caller's sandboxes draw on. */

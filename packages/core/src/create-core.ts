@@ -1,4 +1,5 @@
 import { type Extension, newRowId, SandboxerError } from "@sandboxer/contract";
+import { apply } from "./apply.ts";
 import { attachProcess } from "./attach-process.ts";
 import { createBoxes } from "./boxes.ts";
 import { getBudget, setBudget } from "./budget.ts";
@@ -7,6 +8,7 @@ import type { Core } from "./core.ts";
 import { create } from "./create.ts";
 import { destroy } from "./destroy.ts";
 import { dial } from "./dial.ts";
+import { diff } from "./diff.ts";
 import { followEvents, listEvents, verifyAudit } from "./events/follow.ts";
 import { createJournal } from "./events/journal.ts";
 import { exec } from "./exec.ts";
@@ -33,6 +35,7 @@ import { createRegistry } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
 import { resize } from "./resize.ts";
 import { resume } from "./resume.ts";
+import { rollback } from "./rollback.ts";
 import type { Store } from "./store/store.ts";
 import { keepDelivering } from "./webhooks/deliver.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
@@ -112,6 +115,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     resize: verb(resize),
     dial: verb(dial),
     files: verb(files),
+    diff: verb(diff),
+    apply: verb(apply),
+    rollback: verb(rollback),
     receipt: verb(receipt),
     extend: verb(extend),
     pause: verb(pause),

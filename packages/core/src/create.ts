@@ -110,6 +110,7 @@ async function hold(house: House, principal: Principal, wanted: Wanted): Promise
       image: spec.image,
       isolation: spec.isolation,
       ttlMs: spec.ttlMs,
+      workspace: spec.workspace,
       candidates: plan.candidates.map(({ extensionId }) => extensionId),
       rejected: plan.rejected,
     },
