@@ -1,5 +1,12 @@
 import { join } from "node:path";
-import { type Core, createCore, enrolRootKey, openSqliteStore } from "@sandboxer/core";
+import {
+  type Core,
+  createCore,
+  createSealer,
+  enrolRootKey,
+  openKeyFile,
+  openSqliteStore,
+} from "@sandboxer/core";
 import { createDockerExtension } from "@sandboxer/extensions/docker";
 import { createLocalExtension } from "@sandboxer/extensions/local";
 import { makeHome } from "./home.ts";
@@ -43,6 +50,7 @@ export async function openInstallation(
       store,
       extensions,
       prices: pricesByEnvironment(extensions.map(({ manifest }) => manifest.id)),
+      sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
       tethered,
       failpoint,
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),

@@ -1,4 +1,12 @@
-import type { Changes, CreateBody, ExecInput, Process, Sandbox, TerminalSize } from "@sandboxer/contract";
+import type {
+  Changes,
+  CreateBody,
+  ExecInput,
+  Principal,
+  Process,
+  Sandbox,
+  TerminalSize,
+} from "@sandboxer/contract";
 import type { Once } from "@sandboxer/core";
 import { type InstallationOptions, openInstallation } from "./installation.ts";
 import { silent } from "./log.ts";
@@ -10,6 +18,7 @@ export interface Handle {
   exec(input: ExecInput): Promise<Process & { resize(size: TerminalSize): Promise<void> }>;
   readonly workspace: Changes;
   destroy(): Promise<Sandbox>;
+  through(attachmentId: string): Pick<Handle, "exec">;
 }
 
 /** An installation opened for one command of this process: the whole waist, without HTTP before it. */
@@ -26,13 +35,17 @@ export async function openWithin(home: string, options: InstallationOptions): Pr
   // What a crash left is put right beside the command, which need not wait for it.
   const reconciled = core.start().catch(() => {});
   const principal = await core.authenticate(apiKey);
+  const actor = (who: Principal, id: string): Pick<Handle, "exec"> => ({
+    async exec(input) {
+      const process = await core.exec(who, id, input);
+      return { ...process, resize: (size) => core.resize(who, id, process.id, size) };
+    },
+  });
   const handleOf = (info: Sandbox): Handle => ({
     id: info.id,
     info,
-    async exec(input) {
-      const process = await core.exec(principal, info.id, input);
-      return { ...process, resize: (size) => core.resize(principal, info.id, process.id, size) };
-    },
+    ...actor(principal, info.id),
+    through: (attachmentId) => actor({ ...principal, attachmentId }, info.id),
     workspace: {
       changes: (options) => core.diff(principal, info.id, options),
       apply: (options) => core.apply(principal, info.id, options),

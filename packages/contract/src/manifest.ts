@@ -11,6 +11,7 @@ export const CONTRACT_VERSION = 0;
 export const FACETS = [
   "pty",
   "ports",
+  "users",
   "pause",
   "snapshots",
   "fork",
@@ -57,6 +58,8 @@ export const manifestSchema = z.strictObject({
     /** What the meter runs on. */
     basis: z.enum(["provisioned", "active-cpu", "max-request-usage", "bundled-memory"]),
     microUsdPerHour: microUsdSchema.nonnegative(),
+    /** While a sandbox is paused; left out, the same. */
+    pausedMicroUsdPerHour: microUsdSchema.nonnegative().optional(),
   }),
 });
 export type Manifest = z.infer<typeof manifestSchema>;

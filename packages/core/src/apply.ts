@@ -1,4 +1,5 @@
 import { type Applied, type ApplyOptions, applyBodySchema, type Principal } from "@sandboxer/contract";
+import { refuseGuest } from "./attachments/acting.ts";
 import { demand } from "./facet.ts";
 import type { House } from "./house.ts";
 import { parse } from "./parse.ts";
@@ -18,6 +19,7 @@ export async function apply(
   authorize(principal.chain, "workspace.apply");
   const asked = parse(applyBodySchema, options);
   const { sandbox, box } = await reach(house, principal, "workspace.apply", idOrName);
+  await refuseGuest(house, principal, sandbox);
   const applied = await demand("workspaces", box.workspace).apply(asked);
   await house.journal.record({
     type: "workspace.applied",

@@ -1,6 +1,9 @@
 import type {
   Applied,
   ApplyOptions,
+  AttachBody,
+  Attached,
+  Attachment,
   Audit,
   Budget,
   ByteStream,
@@ -8,6 +11,7 @@ import type {
   CreateBody,
   CreatedKey,
   CreateKeyBody,
+  CreatePreviewBody,
   CreateWebhookBody,
   Event,
   ExecInput,
@@ -32,6 +36,7 @@ import type {
 } from "@sandboxer/contract";
 import type { EventQuery } from "./events/follow.ts";
 import type { Once } from "./idempotency.ts";
+import type { PreviewEntry, PreviewGrant } from "./preview.ts";
 import type { RoutePlan } from "./route/route.ts";
 
 /** The narrow waist, one method a verb. Every way in goes through here and nowhere else. */
@@ -67,6 +72,10 @@ export interface Core {
   resize(principal: Principal, idOrName: string, processId: string, size: TerminalSize): Promise<void>;
   /** A connection to a port inside. */
   dial(principal: Principal, idOrName: string, port: number): Promise<ByteStream>;
+  /** An address for a port inside, for those who have no key. */
+  openPreview(principal: Principal, idOrName: string, body: CreatePreviewBody): Promise<PreviewGrant>;
+  /** Who such an address speaks for; `unauthenticated` when its time is up, or its key's. */
+  enterPreview(token: string): Promise<PreviewEntry>;
   files(principal: Principal, idOrName: string): Promise<Files>;
   /** How the sandbox's copy-on-write workspace differs from the host's folder. */
   diff(
@@ -78,6 +87,11 @@ export interface Core {
   apply(principal: Principal, idOrName: string, options?: ApplyOptions): Promise<Applied>;
   /** Takes them back inside. */
   rollback(principal: Principal, idOrName: string, options?: RollbackOptions): Promise<RolledBack>;
+  /** Lets the caller, one of its keys or a conversation into a sandbox, with rights of its own there. */
+  attach(principal: Principal, body: AttachBody, once?: Once): Promise<Attached>;
+  /** Of what left already, succeeds. The last to leave puts the sandbox to sleep. */
+  detach(principal: Principal, attachmentId: string): Promise<Attachment>;
+  listAttachments(principal: Principal, idOrName: string): Promise<Attachment[]>;
   /** Moves the end to `ttlMs` from now, and reserves what that costs. */
   extend(principal: Principal, idOrName: string, body: ExtendBody): Promise<Sandbox>;
   /** The account that the caller's sandboxes draw on. */
@@ -100,7 +114,11 @@ export interface Core {
   followEvents(principal: Principal, query?: EventQuery): Promise<AsyncIterable<Event>>;
   /** Whether the org's whole log is as it was written. */
   verifyAudit(principal: Principal): Promise<Audit>;
-  createWebhook(principal: Principal, body: CreateWebhookBody): Promise<{ webhook: Webhook; secret: string }>;
+  createWebhook(
+    principal: Principal,
+    body: CreateWebhookBody,
+    once?: Once,
+  ): Promise<{ webhook: Webhook; secret: string }>;
   listWebhooks(principal: Principal): Promise<Webhook[]>;
   deleteWebhook(principal: Principal, webhookId: string): Promise<void>;
   /** What every extension says of this machine. */

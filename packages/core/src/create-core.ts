@@ -1,6 +1,9 @@
+import { randomBytes } from "node:crypto";
 import { type Extension, newRowId, SandboxerError } from "@sandboxer/contract";
 import { apply } from "./apply.ts";
 import { attachProcess } from "./attach-process.ts";
+import { attach } from "./attachments/attach.ts";
+import { detach, listAttachments } from "./attachments/detach.ts";
 import { createBoxes } from "./boxes.ts";
 import { getBudget, setBudget } from "./budget.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -28,18 +31,20 @@ import { keepRenewed } from "./lifecycle/renewal.ts";
 import { list } from "./list.ts";
 import { metrics } from "./metrics.ts";
 import { pause } from "./pause.ts";
+import { enterPreview, openPreview } from "./preview.ts";
 import { deprecateProfile, getProfile, listProfiles, publishProfile } from "./profiles/profiles.ts";
 import { ps } from "./ps.ts";
 import { receipt } from "./receipt.ts";
-import { createRegistry } from "./registry/registry.ts";
+import { createRegistry, type Prices } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
 import { resize } from "./resize.ts";
 import { resume } from "./resume.ts";
 import { rollback } from "./rollback.ts";
+import { createSealer, type Sealer } from "./secrets/sealer.ts";
 import type { Store } from "./store/store.ts";
 import { keepDelivering } from "./webhooks/deliver.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
-import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
+import { createWebhook, deleteWebhook, listWebhooks, sealPlainSecrets } from "./webhooks/webhooks.ts";
 
 export interface CoreOptions {
   /** Stays open when core closes: who opened it closes it. */
@@ -49,11 +54,13 @@ export interface CoreOptions {
   readonly report?: Report;
   readonly clock?: Clock;
   /** What the operator asks for an hour on an extension, instead of what its manifest says. */
-  readonly prices?: Readonly<Record<string, number>>;
+  readonly prices?: Prices;
   /** The longest that is held for at once; an hour, unless said otherwise. */
   readonly holdSliceMs?: number;
   /** How webhooks get out: to the open internet and nowhere else, unless a test brings its own. */
   readonly webhookNetwork?: WebhookNetwork;
+  /** Seals secrets in the store. Left out, what this process seals dies with it. */
+  readonly sealer?: Sealer;
   /** What is created ends with this process, however that comes. */
   readonly tethered?: boolean;
   /** For tests. */
@@ -73,6 +80,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     reaper: createReaper(clock, (id) => expire(house, id), report),
     leases: createLeases(store, clock, report),
     installationId: await store.claimMeta("installation-id", newRowId("ins")),
+    previewSecret: claimedWhenAsked(store, "preview-secret", () => randomBytes(32).toString("base64url")),
     instance: nameInstance(),
     tethered: options.tethered ?? false,
     pass: options.failpoint ?? (() => {}),
@@ -81,7 +89,8 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     orphans: new Set(),
     claims: new Map(),
     extensions: new Map(),
-    unpaid: new Set(),
+    unpaid: new Map(),
+    sealer: options.sealer ?? createSealer(randomBytes(32)),
     webhookNetwork: options.webhookNetwork ?? OPEN_INTERNET,
     holdSliceMs: options.holdSliceMs ?? HOLD_SLICE_MS,
   };
@@ -109,16 +118,13 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     create: verb(create),
     get: verb(get),
     list: verb(list),
-    exec: verb(exec),
-    attachProcess: verb(attachProcess),
-    ps: verb(ps),
-    resize: verb(resize),
-    dial: verb(dial),
-    files: verb(files),
-    diff: verb(diff),
-    apply: verb(apply),
-    rollback: verb(rollback),
+    openPreview: verb(openPreview),
+    enterPreview: verb(enterPreview),
+    ...insideVerbs(verb),
     receipt: verb(receipt),
+    attach: verb(attach),
+    detach: verb(detach),
+    listAttachments: verb(listAttachments),
     extend: verb(extend),
     pause: verb(pause),
     resume: verb(resume),
@@ -136,6 +142,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     doctor: verb(() => house.registry.doctor()),
     start: verb(async () => {
       await reconcile(house);
+      await sealPlainSecrets(house);
       reconciling ??= keepReconciled(house);
       renewing ??= keepRenewed(house);
       delivering ??= keepDelivering(house);
@@ -155,7 +162,31 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   };
 }
 
+/** A commit that most lives of a core never need. */
+function claimedWhenAsked(store: Store, key: string, make: () => string): () => Promise<string> {
+  let claimed: Promise<string> | undefined;
+  return () => {
+    claimed ??= store.claimMeta(key, make());
+    return claimed;
+  };
+}
+
 const HOLD_SLICE_MS = 3_600_000;
+
+/** What happens inside a sandbox, and with what it works on. */
+function insideVerbs(verb: ReturnType<typeof onlyOurErrors>) {
+  return {
+    exec: verb(exec),
+    attachProcess: verb(attachProcess),
+    ps: verb(ps),
+    resize: verb(resize),
+    dial: verb(dial),
+    files: verb(files),
+    diff: verb(diff),
+    apply: verb(apply),
+    rollback: verb(rollback),
+  };
+}
 
 /** Gives a verb its house; whatever it throws leaves as one of ours. */
 function onlyOurErrors(house: House) {

@@ -4,6 +4,8 @@ import {
   type RolledBack,
   rollbackBodySchema,
 } from "@sandboxer/contract";
+import { actingIn } from "./attachments/acting.ts";
+import { refuseReadOnly } from "./attachments/confine.ts";
 import { demand } from "./facet.ts";
 import type { House } from "./house.ts";
 import { parse } from "./parse.ts";
@@ -19,6 +21,7 @@ export async function rollback(
   authorize(principal.chain, "sandbox.files");
   const asked = parse(rollbackBodySchema, options);
   const { sandbox, box } = await reach(house, principal, "sandbox.files", idOrName);
+  refuseReadOnly(await actingIn(house, principal, sandbox), "take changes back");
   const rolledBack = await demand("workspaces", box.workspace).rollback(asked);
   await house.journal.record({
     type: "workspace.rolled-back",

@@ -1,6 +1,6 @@
 import type { CreateBody, Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, label, list, mebibytes, microUsd, processors, variable } from "../arguments.ts";
+import { durationMs, label, list, mebibytes, microUsd, processors, reuse, variable } from "../arguments.ts";
 import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
 interface Options extends WorkspaceOptions {
@@ -12,6 +12,7 @@ interface Options extends WorkspaceOptions {
   readonly image?: string;
   readonly rootfs?: string;
   readonly visibility?: Visibility;
+  readonly reuse?: NonNullable<CreateBody["reuse"]>;
   readonly extensions?: string[];
   readonly policy?: NonNullable<CreateBody["routing"]>["policy"];
   readonly maxPrice?: number;
@@ -36,6 +37,11 @@ export function register(program: Command): void {
     .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
     .option("--visibility <who>", "who else sees it: private, team or org (default: private)")
+    .option(
+      "--reuse <scope:key>",
+      "the living one of that label, as in session:42, agent:build or shared:ci",
+      reuse,
+    )
     .option("--extensions <list>", "where it may run", list)
     .option("--policy <policy>", "how to choose: prefer-self-hosted, lowest-cost or explicit")
     .option("--max-price <usd>", "the most an hour of it may cost", microUsd)
@@ -83,6 +89,7 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(visibility && { visibility }),
     ...(budget !== undefined && { budgetMicroUsd: budget }),
     ...((image !== undefined || rootfs !== undefined) && { image: imageOf({ image, rootfs }) }),
+    ...(options.reuse && { reuse: options.reuse }),
     ...(extensions && { extensions }),
     ...workspaceOf(options),
     ...(Object.keys(resources).length > 0 && { resources }),

@@ -1,3 +1,4 @@
+import { attachmentRoutes } from "./attachments.ts";
 import { attributeRoutes } from "./attributes.ts";
 import { budgetRoutes } from "./budget.ts";
 import { eventRoutes } from "./events.ts";
@@ -6,6 +7,7 @@ import { keyRoutes } from "./keys.ts";
 import { portRoutes } from "./ports.ts";
 import { processRoutes } from "./processes.ts";
 import { profileRoutes } from "./profiles.ts";
+import { referenceRoutes } from "./reference.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
 import { systemRoutes } from "./system.ts";
@@ -15,11 +17,13 @@ import { workspaceRoutes } from "./workspaces.ts";
 /** Every way in over HTTP. What is not here does not exist. */
 export const ROUTES: readonly Route[] = [
   ...systemRoutes,
+  ...referenceRoutes,
   ...keyRoutes,
   ...budgetRoutes,
   ...profileRoutes,
   ...eventRoutes,
   ...sandboxRoutes,
+  ...attachmentRoutes,
   ...processRoutes,
   ...portRoutes,
   ...fileRoutes,

@@ -104,7 +104,7 @@ pub fn equip(
     let disk = match plan.limits.disk_bytes.filter(|_| record.has_disk) {
         Some(bytes) => {
             let (inodes, owner) = (plan.limits.disk_inodes, plan.ids.base());
-            let disk = means.disks.take(plan.box_directory, bytes, inodes, owner);
+            let disk = means.disks.take(bytes, inodes, owner);
             let disk = disk.map_err(step("disk"))?;
             if let Some(base) = plan.ids.base().filter(|_| plan.workspace.is_some()) {
                 path::make_directory(disk.as_fd(), LAYER, 0o700)
@@ -126,7 +126,7 @@ pub fn equip(
             let trees = Trees::clone_all(plan.box_directory, plan.root, ids, own, workspace)?;
             lent.extend(trees.into_list());
         }
-        IdMap::Single { .. } => {}
+        IdMap::Shared | IdMap::Single { .. } => {}
     }
     unix_socket::send(child, b"go", &lent).map_err(step("start signal"))?;
     Ok(disk)

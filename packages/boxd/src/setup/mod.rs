@@ -2,6 +2,7 @@
 //! will live in and leaves the host behind.
 
 mod devices;
+mod home;
 pub mod idmap;
 mod kernel_files;
 mod place;
@@ -10,7 +11,7 @@ pub mod trees;
 mod volatile;
 pub mod workspace;
 
-use crate::sys::{descriptor, mount, network, process, title, unix_socket};
+use crate::sys::{descriptor, mount, namespace, network, process, title, unix_socket};
 use crate::wire::failure::Failure;
 use crate::wire::hold_request::Root;
 use crate::wire::limits::Limits;
@@ -38,7 +39,8 @@ pub fn prepare(plan: &Plan) -> Result<(), Failure> {
     // hold's own arguments name folders of the host.
     title::set("boxd serve");
     network::loopback_up().map_err(|error| Failure::unavailable("loopback interface", &error))?;
-    process::set_hostname(plan.hostname).map_err(|error| Failure::unavailable("host name", &error))
+    namespace::set_hostname(plan.hostname)
+        .map_err(|error| Failure::unavailable("host name", &error))
 }
 
 /// Waits for hold's word and what comes with it. None means that hold is gone: so should we be.
@@ -53,14 +55,14 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Option<Layers>, Fail
     for door in lent.drain(..plan.doors.min(lent.len())) {
         descriptor::write(door, b"0").map_err(step("control group"))?;
     }
-    process::new_cgroup_namespace().map_err(step("cgroup namespace"))?;
+    namespace::new_cgroup_namespace().map_err(step("cgroup namespace"))?;
     plan.ids.become_root().map_err(step("mapped user ids"))?;
     mount::make_everything_private().map_err(step("private mounts"))?;
     let mut trees = match plan.ids {
         IdMap::Range { .. } => Trees::lent(lent, plan.root),
         // Without privilege hold can clone no mount, but inside its own namespace this process
         // can, with the same rights to the files.
-        IdMap::Single { .. } => {
+        IdMap::Shared | IdMap::Single { .. } => {
             let workspace = plan.workspace.map(Pinned::tree_from_inside).transpose()?;
             Trees::clone_all(plan.box_directory, plan.root, None, None, workspace)?
         }
@@ -77,6 +79,9 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Option<Layers>, Fail
         _ => None,
     };
     root::leave_host(new_root).map_err(step("pivot_root"))?;
+    if plan.ids == IdMap::Shared {
+        home::give_to_user().map_err(step("home folder"))?;
+    }
     plan.ids.settle().map_err(step("inner user namespace"))?;
     Ok(layers)
 }

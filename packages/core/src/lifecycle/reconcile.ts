@@ -1,4 +1,5 @@
 import { isOver, type ListedBox, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import { settleForsaken } from "../attachments/forsaken.ts";
 import type { House } from "../house.ts";
 import { isInstanceGone } from "../instance.ts";
 import { ask, callContext } from "../registry/registry.ts";
@@ -29,6 +30,7 @@ export async function reconcile(house: House): Promise<void> {
   for (const [extensionId, boxes] of found) {
     for (const box of boxes) await heard(box.sandboxId, settleBox(house, extensionId, box));
   }
+  await settleForsaken(house);
 }
 
 /** Again and again, since a box can also die while the gateway lives, and its meter must stop. */

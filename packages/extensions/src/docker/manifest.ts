@@ -9,7 +9,7 @@ export const manifest: Manifest = {
   isolation: { class: "container", technology: "runc" },
   images: ["oci"],
   // No `pause`: a frozen container cannot end itself on time, and docker has no clock of its own.
-  facets: ["pty", "ports", "metrics"],
+  facets: ["pty", "ports", "users", "metrics"],
   persistence: ["ephemeral"],
   // Containers are started with `NetworkMode: none`, so there is nothing to leave by.
   egress: "enforced",

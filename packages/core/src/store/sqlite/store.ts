@@ -1,15 +1,18 @@
 import type { Store } from "../store.ts";
+import { attachmentCommands } from "./attachments.ts";
 import { budgetCommands } from "./budgets.ts";
 import { creatingCommands } from "./creating.ts";
 import { endingCommands } from "./ending.ts";
 import { eventCommands } from "./events.ts";
 import { fromSqlite, inOurWords } from "./failure.ts";
+import { forsakingCommands } from "./forsaking.ts";
 import { idempotencyCommands } from "./idempotency.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
 import { type Connection, openConnection } from "./open.ts";
 import { pausingCommands } from "./pausing.ts";
 import { profileCommands } from "./profiles.ts";
+import { reusingCommands } from "./reusing.ts";
 import { rootKeyCommands } from "./root-key.ts";
 import { sandboxCommands } from "./sandboxes.ts";
 import { webhookCommands } from "./webhooks.ts";
@@ -22,9 +25,12 @@ export function openSqliteStore(path: string): Store {
     ...rootKeyCommands(connection),
     ...idempotencyCommands(connection),
     ...creatingCommands(connection),
+    ...reusingCommands(connection),
     ...pausingCommands(connection),
     ...endingCommands(connection),
     ...sandboxCommands(connection),
+    ...attachmentCommands(connection),
+    ...forsakingCommands(connection),
     ...eventCommands(connection),
     ...profileCommands(connection),
     ...webhookCommands(connection),
