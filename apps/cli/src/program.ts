@@ -30,6 +30,11 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     forward: () => import("./commands/forward.ts"),
     preview: () => import("./commands/preview.ts"),
   },
+  "Its project:": {
+    diff: () => import("./commands/diff.ts"),
+    apply: () => import("./commands/apply.ts"),
+    rollback: () => import("./commands/rollback.ts"),
+  },
   "Sharing one:": {
     attach: () => import("./commands/attach.ts"),
     attachments: () => import("./commands/attach.ts"),

@@ -17,6 +17,8 @@ export const EVENT_TYPES = [
   "sandbox.lost",
   "sandbox.orphaned",
   "process.started",
+  "workspace.applied",
+  "workspace.rolled-back",
   "sandbox.extended",
   "budget.changed",
   "budget.exhausted",

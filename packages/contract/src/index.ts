@@ -210,3 +210,23 @@ export {
   writtenSchema,
   xattrsAnswerSchema,
 } from "./wire.ts";
+export {
+  type Applied,
+  type ApplyOptions,
+  appliedSchema,
+  applyBodySchema,
+  type Changes,
+  type ChangesOptions,
+  changesBodySchema,
+  conflictsSchema,
+  type RollbackOptions,
+  type RolledBack,
+  rollbackBodySchema,
+  rolledBackSchema,
+  WORKSPACE_MODES,
+  type Workspace,
+  type WorkspaceChange,
+  type WorkspaceMode,
+  workspaceChangeSchema,
+  workspaceSchema,
+} from "./workspace.ts";

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
 import { limitsSchema, resourcesRequestSchema, resourcesSchema } from "./resources.ts";
+import { workspaceSchema } from "./workspace.ts";
 
 /**
  * `host` is a read-only view of this machine's own programs, `rootfs` a folder of the caller's, and
@@ -58,6 +59,8 @@ export const sandboxSpecSchema = z.strictObject({
   root: rootSchema.optional(),
   env: envSchema,
   labels: labelsSchema,
+  /** None, unless said. */
+  workspace: workspaceSchema.optional(),
   /** Mandatory: every sandbox ends by itself. */
   ttlMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS),
   /** Extensions the caller accepts; left out means any. An empty list means none. */
@@ -75,6 +78,7 @@ export const sandboxRequestSchema = z.strictObject({
   root: rootSchema.optional(),
   env: envSchema.default({}),
   labels: labelsSchema.default({}),
+  workspace: workspaceSchema.optional(),
   ttlMs: sandboxSpecSchema.shape.ttlMs.default(3_600_000),
   extensions: z.array(extensionIdSchema).optional(),
 });

@@ -1,10 +1,13 @@
 import type {
+  Applied,
+  ApplyOptions,
   AttachBody,
   Attached,
   Attachment,
   Audit,
   Budget,
   ByteStream,
+  ChangesOptions,
   CreateBody,
   CreatedKey,
   CreateKeyBody,
@@ -22,11 +25,14 @@ import type {
   ProcessInfo,
   PublishedProfile,
   Receipt,
+  RollbackOptions,
+  RolledBack,
   Sandbox,
   SandboxState,
   TerminalSize,
   Webhook,
   Whoami,
+  WorkspaceChange,
 } from "@sandboxer/contract";
 import type { EventQuery } from "./events/follow.ts";
 import type { Once } from "./idempotency.ts";
@@ -71,6 +77,16 @@ export interface Core {
   /** Who such an address speaks for; `unauthenticated` when its time is up, or its key's. */
   enterPreview(token: string): Promise<PreviewEntry>;
   files(principal: Principal, idOrName: string): Promise<Files>;
+  /** How the sandbox's copy-on-write workspace differs from the host's folder. */
+  diff(
+    principal: Principal,
+    idOrName: string,
+    options?: ChangesOptions,
+  ): Promise<AsyncIterable<WorkspaceChange>>;
+  /** Brings those changes to the host: all or nothing. */
+  apply(principal: Principal, idOrName: string, options?: ApplyOptions): Promise<Applied>;
+  /** Takes them back inside. */
+  rollback(principal: Principal, idOrName: string, options?: RollbackOptions): Promise<RolledBack>;
   /** Lets the caller, one of its keys or a conversation into a sandbox, with rights of its own there. */
   attach(principal: Principal, body: AttachBody, once?: Once): Promise<Attached>;
   /** Of what left already, succeeds. The last to leave puts the sandbox to sleep. */

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Extension, newRowId, SandboxerError } from "@sandboxer/contract";
+import { apply } from "./apply.ts";
 import { attachProcess } from "./attach-process.ts";
 import { attach } from "./attachments/attach.ts";
 import { detach, listAttachments } from "./attachments/detach.ts";
@@ -11,6 +12,7 @@ import type { Core } from "./core.ts";
 import { create } from "./create.ts";
 import { destroy } from "./destroy.ts";
 import { dial } from "./dial.ts";
+import { diff } from "./diff.ts";
 import { followEvents, listEvents, verifyAudit } from "./events/follow.ts";
 import { createJournal } from "./events/journal.ts";
 import { exec } from "./exec.ts";
@@ -38,6 +40,7 @@ import { createRegistry, type Prices } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
 import { resize } from "./resize.ts";
 import { resume } from "./resume.ts";
+import { rollback } from "./rollback.ts";
 import { createSealer, type Sealer } from "./secrets/sealer.ts";
 import type { Store } from "./store/store.ts";
 import { keepDelivering } from "./webhooks/deliver.ts";
@@ -116,14 +119,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     create: verb(create),
     get: verb(get),
     list: verb(list),
-    exec: verb(exec),
-    attachProcess: verb(attachProcess),
-    ps: verb(ps),
-    resize: verb(resize),
-    dial: verb(dial),
     openPreview: verb(openPreview),
     enterPreview: verb(enterPreview),
-    files: verb(files),
+    ...insideVerbs(verb),
     receipt: verb(receipt),
     attach: verb(attach),
     detach: verb(detach),
@@ -181,6 +179,21 @@ function claimedWhenAsked(store: Store, key: string, make: () => string): () => 
 }
 
 const HOLD_SLICE_MS = 3_600_000;
+
+/** What happens inside a sandbox, and with what it works on. */
+function insideVerbs(verb: ReturnType<typeof onlyOurErrors>) {
+  return {
+    exec: verb(exec),
+    attachProcess: verb(attachProcess),
+    ps: verb(ps),
+    resize: verb(resize),
+    dial: verb(dial),
+    files: verb(files),
+    diff: verb(diff),
+    apply: verb(apply),
+    rollback: verb(rollback),
+  };
+}
 
 /** Gives a verb its house; whatever it throws leaves as one of ours. */
 function onlyOurErrors(house: House) {

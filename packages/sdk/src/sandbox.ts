@@ -1,4 +1,5 @@
 import {
+  type Changes,
   collect,
   type ExecInput,
   type ExecResult,
@@ -22,6 +23,7 @@ import { openPorts } from "./ports.ts";
 import { drained, openProcess, type RemoteProcess } from "./process.ts";
 import { openOverSocket } from "./socket-process.ts";
 import type { Transport } from "./transport.ts";
+import { openChanges } from "./workspace.ts";
 
 export interface RunOptions extends Omit<ExecInput, "argv" | "stdin"> {
   /** Given as the command's whole standard input. */
@@ -46,6 +48,8 @@ export interface Sandbox {
   readonly files: Files;
   readonly ports: Ports;
   readonly pty: Terminals;
+  /** Of a copy-on-write workspace: what was changed, and what becomes of it. */
+  readonly workspace: Changes;
   exec(input: ExecInput, way?: Way): Promise<RemoteProcess>;
   /** Runs to the end and gives everything at once. A non-zero exit is a result, not an error. */
   run(argv: string[], options?: RunOptions): Promise<ExecResult>;
@@ -96,6 +100,7 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
         await drained(transport.send("POST", at, { json: size }));
       },
     },
+    workspace: openChanges(transport, path),
     exec,
     async run(argv, { input, limitBytes, ...rest } = {}) {
       const process = await exec({ ...rest, argv, stdin: input !== undefined });

@@ -2,8 +2,9 @@ import type { CreateBody, Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, label, list, mebibytes, microUsd, processors, reuse, variable } from "../arguments.ts";
 import { waiting } from "../waiting.ts";
+import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
-interface Options {
+interface Options extends WorkspaceOptions {
   readonly name?: string;
   readonly profile?: string;
   readonly ttl?: number;
@@ -27,7 +28,7 @@ interface Options {
 }
 
 export function register(program: Command): void {
-  program
+  const command = program
     .command("create")
     .description("create a sandbox and print its id")
     .option("--name <name>", "a name to use instead of the id")
@@ -56,6 +57,7 @@ export function register(program: Command): void {
     .option("--json", "print everything about it")
     .addHelpText("after", "\nExample:\n  $ sandboxer create --name build --ttl 30m --env CI=1")
     .action(create);
+  addWorkspaceOptions(command);
 }
 
 async function create(options: Options): Promise<void> {
@@ -93,6 +95,7 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...((image !== undefined || rootfs !== undefined) && { image: imageOf({ image, rootfs }) }),
     ...(options.reuse && { reuse: options.reuse }),
     ...(extensions && { extensions }),
+    ...workspaceOf(options),
     ...(Object.keys(resources).length > 0 && { resources }),
     ...(Object.keys(routing).length > 0 && { routing }),
     ...(requireLimits && { limits: "required" as const }),

@@ -59,6 +59,9 @@ function whyNot(
     return `isolation is ${manifest.isolation.class}; ${spec.isolation} is asked`;
   }
   if (!manifest.images.includes(spec.image.kind)) return `takes no ${spec.image.kind} image`;
+  if (spec.workspace && !manifest.workspaces?.includes(spec.workspace.mode)) {
+    return `gives no ${spec.workspace.mode} workspace`;
+  }
   if (manifest.egress !== "enforced" && manifest.egress !== "provider") {
     return `cannot deny egress: its rules are ${manifest.egress}`;
   }
