@@ -25,6 +25,7 @@ export const EVENT_TYPES = [
   "webhook.created",
   "webhook.deleted",
   "webhook.disabled",
+  "access.denied",
   "key.created",
   "key.revoked",
   "key.replaced",

@@ -10,6 +10,7 @@ import type { Core } from "./core.ts";
 import { create } from "./create.ts";
 import { destroy } from "./destroy.ts";
 import { dial } from "./dial.ts";
+import { createDenials, recordIfDenied } from "./events/denials.ts";
 import { followEvents, listEvents, verifyAudit } from "./events/follow.ts";
 import { createJournal } from "./events/journal.ts";
 import { exec } from "./exec.ts";
@@ -66,13 +67,15 @@ export interface CoreOptions {
 /** What every verb stands on, with nothing running yet. */
 async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => void): Promise<House> {
   const { store, extensions, clock = systemClock, report = reportAsWarning } = options;
+  const journal = createJournal(store, report);
   const house: House = {
     store,
     clock,
     report,
     registry: createRegistry(extensions, clock, options.prices),
     boxes: createBoxes(onBroken),
-    journal: createJournal(store, report),
+    journal,
+    denials: createDenials(journal, () => clock.nowMs(), report),
     reaper: createReaper(clock, (id) => expire(house, id), report),
     leases: createLeases(store, clock, report),
     installationId: await store.claimMeta("installation-id", newRowId("ins")),
@@ -83,7 +86,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     teardowns: new Map(),
     orphans: new Set(),
     claims: new Map(),
-    extensions: new Map(),
+    turns: new Map(),
     unpaid: new Map(),
     sealer: options.sealer ?? createSealer(randomBytes(32)),
     webhookNetwork: options.webhookNetwork ?? OPEN_INTERNET,
@@ -149,6 +152,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
       await Promise.all([reconciling?.stop(), renewing?.stop(), delivering?.stop()]);
       house.reaper.close();
       house.leases.close();
+      house.denials.close();
       await Promise.allSettled(house.teardowns.values());
       try {
         await house.journal.flush();
@@ -170,8 +174,10 @@ function onlyOurErrors(house: House) {
     async (...given: Arguments): Promise<Result> => {
       try {
         return await verb(house, ...given);
-      } catch (error) {
-        throw SandboxerError.from(error);
+      } catch (thrown) {
+        const error = SandboxerError.from(thrown);
+        recordIfDenied(house.denials, verb.name, given, error);
+        throw error;
       }
     };
 }

@@ -1,6 +1,7 @@
 import type { Sandbox } from "@sandboxer/contract";
 import type { Boxes } from "./boxes.ts";
 import type { Clock } from "./clock.ts";
+import type { Denials } from "./events/denials.ts";
 import type { Journal } from "./events/journal.ts";
 import type { PassFailPoint } from "./failpoint.ts";
 import type { Leases } from "./leases.ts";
@@ -17,6 +18,7 @@ export interface House {
   readonly registry: Registry;
   readonly boxes: Boxes;
   readonly journal: Journal;
+  readonly denials: Denials;
   readonly reaper: Reaper;
   readonly leases: Leases;
   readonly clock: Clock;
@@ -34,8 +36,8 @@ export interface House {
   readonly orphans: Set<string>;
   /** Requests with an idempotency key under way, so that all who repeat one wait for the same. */
   readonly claims: Map<string, { readonly bodyHash: string; readonly answer: Promise<unknown> }>;
-  /** Moves of an expiry under way, so that each waits for the one before. */
-  readonly extensions: Map<string, Promise<unknown>>;
+  /** Changes of a sandbox under way, so that each waits for the one before. */
+  readonly turns: Map<string, Promise<unknown>>;
   /** Sandboxes whose hold the budget did not renew: told of, or put to sleep by now. */
   readonly unpaid: Map<string, "warned" | "paused">;
   /** The longest that is paid for at once. */

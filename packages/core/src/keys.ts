@@ -24,13 +24,20 @@ function hashKey(apiKey: string): string {
   return createHash("sha256").update(apiKey).digest("hex");
 }
 
-export async function authenticate({ store, clock }: House, apiKey: string): Promise<Principal> {
+export async function authenticate(house: House, apiKey: string): Promise<Principal> {
+  const { store, clock, denials, installationId } = house;
   const found = await store.findKey(hashKey(apiKey));
-  if (!found) throw new SandboxerError("unauthenticated", "nobody holds this key");
+  const refuse = (rule: string, message: string): never => {
+    // Nobody's key belongs to no org, so it goes into the installation's own log.
+    const who = found?.principal ?? { orgId: installationId };
+    denials.record(who, { verb: "authenticate", code: "unauthenticated", rule });
+    throw new SandboxerError("unauthenticated", message);
+  };
+  if (!found) return refuse("unknown", "nobody holds this key");
   if ((found.principal.expiresAtMs ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) {
-    throw new SandboxerError("unauthenticated", "this key's time is up");
+    return refuse("expired", "this key's time is up");
   }
-  if (found.revoked) throw new SandboxerError("unauthenticated", "this key was revoked");
+  if (found.revoked) return refuse("revoked", "this key was revoked");
   return found.principal;
 }
 

@@ -14,7 +14,7 @@ const PROVISIONING_AT_MOST_MS = 60_000;
 const PATIENCE_MS = 30_000;
 
 /** What each extension that answered holds of ours. One that did not answer is not in it. */
-type Found = ReadonlyMap<string, readonly ListedBox[]>;
+type Found = ReadonlyMap<string, ReadonlyMap<string, ListedBox>>;
 
 /**
  * Compares what every extension holds with what the store says, and puts right what a crash left
@@ -27,8 +27,13 @@ export async function reconcile(house: House): Promise<void> {
   const heard = (what: string, work: Promise<unknown>) =>
     work.catch((error) => house.report(`reconciling ${what}`, SandboxerError.from(error)));
   for (const row of rows) await heard(row.id, settleRow(house, row, found));
+  // What runs where its row says was settled with its row.
+  const places = new Map(rows.map(({ id, location }) => [id, location?.extensionId]));
   for (const [extensionId, boxes] of found) {
-    for (const box of boxes) await heard(box.sandboxId, settleBox(house, extensionId, box));
+    for (const box of boxes.values()) {
+      if (places.get(box.sandboxId) === extensionId) continue;
+      await heard(box.sandboxId, settleBox(house, extensionId, box));
+    }
   }
   await settleForsaken(house);
 }
@@ -66,7 +71,7 @@ export function keepReconciled(house: House): { soon(): void; stop(): Promise<vo
 }
 
 async function listBoxes(house: House): Promise<Found> {
-  const found = new Map<string, ListedBox[]>();
+  const found = new Map<string, Map<string, ListedBox>>();
   const offers = await house.registry.offers();
   const available = offers.filter(({ probe }) => probe.status === "offer");
   await Promise.all(
@@ -75,10 +80,8 @@ async function listBoxes(house: House): Promise<Found> {
         const boxes = await ask(house.registry.get(id), (extension) =>
           extension.list(callContext(house.installationId, PATIENCE_MS)),
         );
-        found.set(
-          id,
-          boxes.filter((box) => box.installationId === house.installationId),
-        );
+        const ours = boxes.filter((box) => box.installationId === house.installationId);
+        found.set(id, new Map(ours.map((box) => [box.sandboxId, box])));
       } catch (error) {
         house.report(`listing what ${id} holds`, SandboxerError.from(error));
       }
@@ -96,7 +99,7 @@ async function settleRow(house: House, row: UnfinishedSandbox, found: Found): Pr
     case "running":
     case "paused": {
       const boxes = found.get(row.location?.extensionId ?? "");
-      const box = boxes?.find(({ sandboxId }) => sandboxId === row.id);
+      const box = boxes?.get(row.id);
       if (boxes && !box) return void (await recordGone(house, row));
       // Its backend counted on while we were away; the wall clock, which wrote the row, may have been set.
       const expiresAtMs = box?.expiresAtMs ?? row.expiresAtMs;
