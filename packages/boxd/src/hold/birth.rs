@@ -103,7 +103,7 @@ pub fn equip(
     let disk = match plan.limits.disk_bytes.filter(|_| record.has_disk) {
         Some(bytes) => {
             let (inodes, owner) = (plan.limits.disk_inodes, plan.ids.base());
-            let disk = means.disks.take(plan.box_directory, bytes, inodes, owner);
+            let disk = means.disks.take(bytes, inodes, owner);
             let disk = disk.map_err(step("disk"))?;
             failpoint::reached("disk");
             Some(disk)
@@ -118,7 +118,7 @@ pub fn equip(
             let own = disk.as_ref().map(OwnedFd::try_clone).transpose().map_err(step("disk"))?;
             lent.extend(Trees::clone_all(plan.box_directory, plan.root, ids, own)?.into_list());
         }
-        IdMap::Single { .. } => {}
+        IdMap::Shared | IdMap::Single { .. } => {}
     }
     unix_socket::send(child, b"go", &lent).map_err(step("start signal"))?;
     Ok(disk)

@@ -44,6 +44,7 @@ impl Hold {
             created_at_ms: time::now_ms(),
             deadline_ms: create.ttl_ms.map(|ttl| time::since_boot_ms().saturating_add(ttl)),
             labels: create.labels.clone(),
+            ids: self.means.ids.name().to_string(),
             uid_base: ids.base(),
             group: None,
             has_disk: self.means.has_disk_for(&create.limits),
@@ -123,7 +124,7 @@ impl Hold {
             return Err(Failure::invalid("nobody holds a tether to it"));
         }
         let bases = self.registry.uid_bases();
-        let ids = IdMap::choose(self.seed, |base| bases.contains(&base))
+        let ids = IdMap::choose(&self.means.ids, self.seed, |base| bases.contains(&base))
             .map_err(|error| Failure::unavailable("user ids", &error))?;
         let made = match self.folder.make_box(&create.id, ids.base(), has_disk) {
             // Not in the registry, so it is nobody's.

@@ -24,6 +24,8 @@ pub struct Record {
     /// When its time is up, in milliseconds since the boot.
     pub deadline_ms: Option<u64>,
     pub labels: Dictionary,
+    /// Where its ids come from, as `IdSupply` names it.
+    pub ids: String,
     pub uid_base: Option<u32>,
     pub group: Option<Group>,
     /// Its writable layer is a disk of its own.
@@ -62,6 +64,7 @@ impl Record {
             created_at_ms: fields.number("createdAtMs")?,
             deadline_ms: fields.number_if_any("deadlineMs")?,
             labels: fields.dictionary("labels")?,
+            ids: fields.text_if_any("ids")?.unwrap_or_default(),
             uid_base: fields.small_if_any("uidBase")?,
             group: group_at(fields.dictionary("groups")?),
             has_disk: fields.flag("disk", false)?,
@@ -105,6 +108,7 @@ impl Record {
             "createdAtMs": self.created_at_ms,
             "labels": self.labels,
             "notInForce": self.not_in_force,
+            "ids": self.ids,
         });
         if let Some(deadline) = self.deadline_ms {
             summary["expiresAtMs"] = json!(wall_time_of(deadline));

@@ -27,6 +27,7 @@ mod watch;
 
 use crate::arguments::ServeOptions;
 use std::time::Instant;
+pub use users::default_user;
 pub use watch::Server;
 
 /// For a place that somebody else has isolated. Returns only when it cannot start.

@@ -24,6 +24,12 @@ pub struct User {
     pub groups: Vec<u32>,
 }
 
+/// Who acts when nobody is named, if the sandbox has such a one.
+pub fn default_user() -> Option<User> {
+    let passwd = read("/etc/passwd").ok()?;
+    in_passwd(&passwd, DEFAULT).or_else(|| in_passwd(&passwd, DEFAULT_ID))
+}
+
 /// The user a request names, whose rights this server must be able to give.
 pub fn find(asked: Option<&str>, identity: Identity) -> Result<User, Failure> {
     let otherwise = asked.is_none().then_some(DEFAULT_ID);

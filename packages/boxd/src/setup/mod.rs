@@ -2,6 +2,7 @@
 //! will live in and leaves the host behind.
 
 mod devices;
+mod home;
 pub mod idmap;
 mod kernel_files;
 mod place;
@@ -9,7 +10,7 @@ mod root;
 pub mod trees;
 mod volatile;
 
-use crate::sys::{descriptor, mount, network, process, title, unix_socket};
+use crate::sys::{descriptor, mount, namespace, network, process, title, unix_socket};
 use crate::wire::failure::Failure;
 use crate::wire::hold_request::Root;
 use crate::wire::limits::Limits;
@@ -35,7 +36,8 @@ pub fn prepare(plan: &Plan) -> Result<(), Failure> {
     // hold's own arguments name folders of the host.
     title::set("boxd serve");
     network::loopback_up().map_err(|error| Failure::unavailable("loopback interface", &error))?;
-    process::set_hostname(plan.hostname).map_err(|error| Failure::unavailable("host name", &error))
+    namespace::set_hostname(plan.hostname)
+        .map_err(|error| Failure::unavailable("host name", &error))
 }
 
 /// Waits for hold's word and what comes with it. None means that hold is gone: so should we be.
@@ -50,19 +52,24 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<(), Failure> {
     for door in lent.drain(..plan.doors.min(lent.len())) {
         descriptor::write(door, b"0").map_err(step("control group"))?;
     }
-    process::new_cgroup_namespace().map_err(step("cgroup namespace"))?;
+    namespace::new_cgroup_namespace().map_err(step("cgroup namespace"))?;
     plan.ids.become_root().map_err(step("mapped user ids"))?;
     mount::make_everything_private().map_err(step("private mounts"))?;
     let trees = match plan.ids {
         IdMap::Range { .. } => Trees::lent(lent, plan.root),
         // Without privilege hold can clone no mount, but inside its own namespace this process
         // can, with the same rights to the files.
-        IdMap::Single { .. } => Trees::clone_all(plan.box_directory, plan.root, None, None)?,
+        IdMap::Shared | IdMap::Single { .. } => {
+            Trees::clone_all(plan.box_directory, plan.root, None, None)?
+        }
     };
     let new_root = root::assemble(&trees)?;
     kernel_files::mount(new_root.as_fd())?;
     devices::mount(new_root.as_fd(), plan.limits)?;
     root::fill(new_root.as_fd(), &trees, plan.root, plan.limits)?;
     root::leave_host(new_root).map_err(step("pivot_root"))?;
+    if plan.ids == IdMap::Shared {
+        home::give_to_user().map_err(step("home folder"))?;
+    }
     plan.ids.settle().map_err(step("inner user namespace"))
 }

@@ -194,10 +194,11 @@ pub fn read_directory(directory: BorrowedFd, into: &mut [u8]) -> io::Result<usiz
     Ok(count as usize)
 }
 
-/// Gives `name`, which the caller knows to be no link, to the user and group `id`.
+/// Gives `name`, which the caller knows to be no link, or `at` itself where it is empty, to the
+/// user and group `id`.
 pub fn set_owner(at: BorrowedFd, name: impl AsRef<Path>, id: u32) -> io::Result<()> {
     let name = c_string(name)?;
     // SAFETY: `name` is NUL-terminated.
-    checked(unsafe { libc::fchownat(at.as_raw_fd(), name.as_ptr(), id, id, 0) })?;
+    checked(unsafe { libc::fchownat(at.as_raw_fd(), name.as_ptr(), id, id, libc::AT_EMPTY_PATH) })?;
     Ok(())
 }
