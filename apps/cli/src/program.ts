@@ -24,6 +24,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandModule>>> = {
   attach: () => import("./commands/attach.ts"),
   attachments: () => import("./commands/attach.ts"),
   detach: () => import("./commands/attach.ts"),
+  recreate: () => import("./commands/recreate.ts"),
+  reach: () => import("./commands/reach.ts"),
   extend: () => import("./commands/extend.ts"),
   budget: () => import("./commands/budget.ts"),
   profiles: () => import("./commands/profiles.ts"),

@@ -15,6 +15,7 @@ export const EVENT_TYPES = [
   "sandbox.destroyed",
   "sandbox.expired",
   "sandbox.lost",
+  "sandbox.audited",
   "sandbox.orphaned",
   "process.started",
   "sandbox.extended",

@@ -41,6 +41,7 @@ export async function reach(
 ): Promise<{ sandbox: Sandbox; box: Box }> {
   const place = await locate(house, principal, operation, idOrName, ["running"]);
   const { sandbox } = place;
+  house.idle.use(sandbox.id);
   const box = await house.boxes.open(sandbox.id, () =>
     askOf(house, place, (extension, ref, context) => extension.attach(ref, context)),
   );

@@ -4,10 +4,13 @@ import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 import { seenBy, VISIBLE } from "./visible.ts";
 
-type SandboxCommands = Pick<Store, "getSandbox" | "getSandboxById" | "listSandboxes" | "listUnfinished">;
+type SandboxCommands = Pick<
+  Store,
+  "getSandbox" | "getSandboxById" | "touchSandbox" | "lastUse" | "listSandboxes" | "listUnfinished"
+>;
 
 export function sandboxCommands(connection: Connection): SandboxCommands {
-  const { prepare } = connection;
+  const { prepare, commitSoon } = connection;
   return {
     async getSandbox(orgId, idOrName, viewer) {
       const sql = `SELECT * FROM sandboxes WHERE id = ? AND org_id = ? AND ${VISIBLE}`;
@@ -18,6 +21,20 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
 
     async getSandboxById(sandboxId) {
       return one(connection, "SELECT * FROM sandboxes WHERE id = ?", sandboxId);
+    },
+
+    async touchSandbox(sandboxId, atMs) {
+      commitSoon(() =>
+        prepare("UPDATE sandboxes SET used_at_ms = max(coalesce(used_at_ms, 0), ?) WHERE id = ?").run(
+          atMs,
+          sandboxId,
+        ),
+      );
+    },
+
+    async lastUse(sandboxId) {
+      const row = prepare("SELECT used_at_ms AS atMs FROM sandboxes WHERE id = ?").get(sandboxId);
+      return (row as { atMs: number | null } | undefined)?.atMs ?? undefined;
     },
 
     async listSandboxes({ orgId, viewer, states, limit, after }) {
