@@ -15,6 +15,11 @@ interface Options extends WorkspaceOptions {
   readonly visibility?: Visibility;
   readonly reuse?: NonNullable<CreateBody["reuse"]>;
   readonly extensions?: string[];
+  readonly idle?: number;
+  readonly audit?: true;
+  readonly for?: "person" | "agent" | "automation";
+  readonly project?: string;
+  readonly task?: string;
   readonly policy?: NonNullable<CreateBody["routing"]>["policy"];
   readonly maxPrice?: number;
   readonly budget?: number;
@@ -45,6 +50,11 @@ export function register(program: Command): void {
       reuse,
     )
     .option("--extensions <list>", "where it may run", list)
+    .option("--idle <time>", "end it when nobody has used it for so long", durationMs)
+    .option("--audit", "write down what it uses, for `profiles suggest`")
+    .option("--for <kind>", "who it is for: person, agent or automation (default: person)")
+    .option("--project <project>", "the project it is for")
+    .option("--task <task>", "the task it is for")
     .option("--policy <policy>", "how to choose: prefer-self-hosted, lowest-cost or explicit")
     .option("--max-price <usd>", "the most an hour of it may cost", microUsd)
     .option("--budget <usd>", "the most it may cost in all, as in 0.50", microUsd)
@@ -82,6 +92,8 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(memory && { memoryMiB: memory }),
     ...(disk && { diskMiB: disk }),
   };
+  const { idle, audit, for: kind, project, task } = options;
+  const consumer = { ...(kind && { kind }), ...(project && { project }), ...(task && { task }) };
   const routing = {
     ...(policy && { policy }),
     ...(maxPrice !== undefined && { maximumMicroUsdPerHour: maxPrice }),
@@ -97,6 +109,9 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(extensions && { extensions }),
     ...workspaceOf(options),
     ...(Object.keys(resources).length > 0 && { resources }),
+    ...(idle && { idleMs: idle }),
+    ...(audit && { audit }),
+    ...(Object.keys(consumer).length > 0 && { consumer }),
     ...(Object.keys(routing).length > 0 && { routing }),
     ...(requireLimits && { limits: "required" as const }),
     ...(!root && { root: "denied" as const }),
