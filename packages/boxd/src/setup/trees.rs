@@ -59,8 +59,7 @@ impl Trees {
         let writable = list.next().expect("hold lends the writable tree first");
         let lowers = list.by_ref().take(root.lowers.len()).collect();
         let binds = list.by_ref().take(root.mounts.len()).collect();
-        let workspace = root.workspace.as_ref().and_then(|_| list.next());
-        Trees { writable, lowers, binds, workspace }
+        Trees { writable, lowers, binds, workspace: list.next() }
     }
 }
 

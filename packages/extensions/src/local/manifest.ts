@@ -9,7 +9,8 @@ export const manifest: Manifest = {
   // No layer of it is optional: a host that lacks one is refused. See docs/decisions/0013.
   isolation: { class: "container", technology: "linux namespaces and seccomp" },
   images: ["host", "rootfs"],
-  facets: ["pty", "ports", "users", "pause", "metrics"],
+  facets: ["pty", "ports", "users", "pause", "metrics", "workspaces"],
+  workspaces: ["read-only", "read-write", "copy-on-write"],
   persistence: ["ephemeral"],
   // The network namespace has nothing but loopback, so "deny" is the kernel's to keep.
   egress: "enforced",
