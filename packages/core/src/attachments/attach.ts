@@ -81,7 +81,9 @@ async function join(
     ...(wanted.mode === "fresh" && { retentionMs: wanted.retentionMs }),
   });
   if (!joined) throw new SandboxerError("sandbox_gone", "it ended meanwhile");
+  house.pass("attach.joined");
   await welcome(house, principal, joined.sandbox, joined.returned);
+  house.pass("attach.welcomed");
   return joined.attachment;
 }
 
