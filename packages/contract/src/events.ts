@@ -18,6 +18,8 @@ export const EVENT_TYPES = [
   "sandbox.audited",
   "sandbox.orphaned",
   "process.started",
+  "workspace.applied",
+  "workspace.rolled-back",
   "sandbox.extended",
   "budget.changed",
   "budget.exhausted",

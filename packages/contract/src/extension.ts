@@ -2,28 +2,10 @@ import type { Files } from "./files.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
+import type { Probe } from "./probe.ts";
 import type { ExecRequest, Process, ProcessInfo, Terminals } from "./process.ts";
 import type { SandboxSpec } from "./spec.ts";
-
-/** One thing this host gives or lacks: a line of `doctor`. */
-export interface Finding {
-  /** Stable, as in `local.userns`. */
-  readonly id: string;
-  readonly ok: boolean;
-  readonly message: string;
-  /** What to do about it, where it is not ok. */
-  readonly fix?: string;
-}
-
-/** Can this extension work here and now? `unavailable` says why not and what would mend it. */
-export type Probe =
-  | { readonly status: "offer"; readonly findings: readonly Finding[] }
-  | {
-      readonly status: "unavailable";
-      readonly reason: string;
-      readonly fix: string;
-      readonly findings: readonly Finding[];
-    };
+import type { Changes } from "./workspace.ts";
 
 export interface CallContext {
   /** Every resource anywhere carries it; what carries another is never touched. */
@@ -79,6 +61,7 @@ export interface Box {
   /** Facets: there if and only if the manifest lists them. */
   readonly pty?: Terminals;
   readonly ports?: Ports;
+  readonly workspace?: Changes;
   readonly users?: Users;
   /** Resolves when the connection is over, for whatever reason; the box may live on. */
   readonly closed: Promise<void>;

@@ -24,17 +24,32 @@ export {
   SandboxerError,
 } from "./errors.ts";
 export { EVENT_TYPES, type Event, type EventType, eventSchema } from "./events.ts";
+export {
+  ATTACHMENT_PROTOCOL_PREFIX,
+  decodeInput,
+  decodeOutput,
+  EXEC_MESSAGE_BYTES,
+  EXEC_PROTOCOL,
+  EXEC_WINDOW_BYTES,
+  type ExecCommand,
+  type ExecOpen,
+  type ExecReply,
+  encodeInput,
+  encodeOutput,
+  execCommandSchema,
+  execOpenSchema,
+  execReplySchema,
+  KEY_PROTOCOL_PREFIX,
+} from "./exec-socket.ts";
 export type {
   Box,
   CallContext,
   CreateContext,
   Extension,
-  Finding,
   ListedBox,
   Location,
   MetricsFacet,
   PauseFacet,
-  Probe,
   Users,
 } from "./extension.ts";
 export { facetProblems } from "./facets.ts";
@@ -98,6 +113,12 @@ export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
 export { type ByteStream, type Ports, portSchema } from "./ports.ts";
 export {
+  type CreatePreviewBody,
+  createPreviewBodySchema,
+  type Preview,
+  previewSchema,
+} from "./preview.ts";
+export {
   type Consumer,
   consumerSchema,
   type Principal,
@@ -105,6 +126,7 @@ export {
   type Visibility,
   visibilitySchema,
 } from "./principal.ts";
+export { doctorSchema, type Finding, type Probe, probeSchema } from "./probe.ts";
 export {
   collect,
   concatenate,
@@ -154,7 +176,7 @@ export {
   rightsSchema,
   secretNameSchema,
 } from "./rights.ts";
-export { ROUTING_POLICIES, type Routing, routingSchema } from "./routing.ts";
+export { ROUTING_POLICIES, type RoutePlan, type Routing, routePlanSchema, routingSchema } from "./routing.ts";
 export { type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
   type Image,
@@ -180,13 +202,37 @@ export {
   createBodySchema,
   createRequestSchema,
   type ExecLine,
+  emptySchema,
   errorAnswerSchema,
   execBodySchema,
   execLineSchema,
   healthSchema,
   listAnswerSchema,
+  listingSchema,
   listQuerySchema,
+  madeSchema,
   processListSchema,
   signalBodySchema,
+  writtenSchema,
   xattrsAnswerSchema,
 } from "./wire.ts";
+export {
+  type Applied,
+  type ApplyOptions,
+  appliedSchema,
+  applyBodySchema,
+  type Changes,
+  type ChangesOptions,
+  changesBodySchema,
+  conflictsSchema,
+  type RollbackOptions,
+  type RolledBack,
+  rollbackBodySchema,
+  rolledBackSchema,
+  WORKSPACE_MODES,
+  type Workspace,
+  type WorkspaceChange,
+  type WorkspaceMode,
+  workspaceChangeSchema,
+  workspaceSchema,
+} from "./workspace.ts";

@@ -6,7 +6,7 @@ import { visibilitySchema } from "./principal.ts";
 import { limitsSchema, resourcesSchema } from "./resources.ts";
 import { reuseScopeSchema } from "./reuse.ts";
 import { routingSchema } from "./routing.ts";
-import { careSchema, envSchema, imageSchema, labelsSchema, sandboxSpecSchema } from "./spec.ts";
+import { careSchema, envSchema, imageSchema, labelsSchema, rootSchema, sandboxSpecSchema } from "./spec.ts";
 
 const profileNameSchema = z
   .string()
@@ -34,6 +34,8 @@ export const profileSchema = z.strictObject({
   network: z.strictObject({ egress: z.literal("deny") }).optional(),
   /** How much of a machine it may use; each a most. */
   resources: resourcesSchema.optional(),
+  /** Whether its sandboxes have a root. */
+  root: rootSchema.optional(),
   /** `required` refuses where one of them cannot be held. */
   limits: limitsSchema.optional(),
   /** The only scope under which it is reused. */

@@ -3,6 +3,7 @@ import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
 import { facetSchema } from "./manifest.ts";
 import { limitsSchema, resourcesRequestSchema, resourcesSchema } from "./resources.ts";
+import { workspaceSchema } from "./workspace.ts";
 
 /**
  * `host` is a read-only view of this machine's own programs, `rootfs` a folder of the caller's, and
@@ -30,6 +31,12 @@ export const envSchema = z.record(
 export const labelsSchema = z
   .record(z.string().min(1).max(63), z.string().max(255))
   .refine((labels) => Object.keys(labels).length <= 64, "at most 64 labels");
+
+/**
+ * Whether anything in the sandbox may be done as its root, which is nobody outside: by a caller who
+ * names that user, or by `sudo` inside. Denied, neither works, for nobody.
+ */
+export const rootSchema = z.enum(["allowed", "denied"]);
 
 export const MINIMUM_TTL_MS = 1_000;
 export const MAXIMUM_TTL_MS = 7 * 24 * 3_600_000;
@@ -61,8 +68,12 @@ export const sandboxSpecSchema = z.strictObject({
   resources: resourcesSchema,
   /** Whether a limit that the extension cannot hold is a refusal. */
   limits: limitsSchema,
+  /** Left out, it is allowed. */
+  root: rootSchema.optional(),
   env: envSchema,
   labels: labelsSchema,
+  /** None, unless said. */
+  workspace: workspaceSchema.optional(),
   /** Mandatory: every sandbox ends by itself. */
   ttlMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS),
   /** Extensions the caller accepts; left out means any. An empty list means none. */
@@ -80,8 +91,10 @@ export const sandboxRequestSchema = z.strictObject({
   isolation: isolationClassSchema.default("process"),
   resources: resourcesRequestSchema,
   limits: limitsSchema.default("best-effort"),
+  root: rootSchema.optional(),
   env: envSchema.default({}),
   labels: labelsSchema.default({}),
+  workspace: workspaceSchema.optional(),
   ttlMs: sandboxSpecSchema.shape.ttlMs.default(3_600_000),
   extensions: z.array(extensionIdSchema).optional(),
   ...careSchema,

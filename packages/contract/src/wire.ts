@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ERROR_CODES, type ErrorCode } from "./errors.ts";
+import { fileEntrySchema } from "./files.ts";
 import { nameSchema } from "./ids.ts";
 import { sandboxStateSchema } from "./lifecycle.ts";
 import { microUsdSchema } from "./money.ts";
@@ -80,12 +81,19 @@ export type ExecLine = z.infer<typeof execLineSchema>;
 
 export const processListSchema = z.strictObject({ processes: z.array(processInfoSchema) });
 
+export const writtenSchema = z.strictObject({ bytes: z.int().nonnegative() });
+export const madeSchema = z.strictObject({ created: z.boolean() });
+export const listingSchema = z.strictObject({ entries: z.array(fileEntrySchema) });
+
+/** What was done needs no other answer. */
+export const emptySchema = z.strictObject({});
+
 /** Values travel as base64. */
 export const xattrsAnswerSchema = z.strictObject({ xattrs: z.record(z.string(), z.base64()) });
 
 export const signalBodySchema = z.strictObject({ signal: signalSchema });
 
-const errorSchema = z.object({
+export const errorSchema = z.object({
   code: z.enum(ERROR_CODES as [ErrorCode, ...ErrorCode[]]),
   message: z.string(),
   hint: z.string(),

@@ -1,13 +1,17 @@
 import type {
+  Applied,
+  ApplyOptions,
   AttachBody,
   Attached,
   Attachment,
   Audit,
   Budget,
   ByteStream,
+  ChangesOptions,
   CreateBody,
   CreatedKey,
   CreateKeyBody,
+  CreatePreviewBody,
   CreateWebhookBody,
   Event,
   ExecInput,
@@ -23,15 +27,19 @@ import type {
   PublishedProfile,
   Reachability,
   Receipt,
+  RollbackOptions,
+  RolledBack,
   Sandbox,
   SandboxState,
   Suggestion,
   TerminalSize,
   Webhook,
   Whoami,
+  WorkspaceChange,
 } from "@sandboxer/contract";
 import type { EventQuery } from "./events/follow.ts";
 import type { Once } from "./idempotency.ts";
+import type { PreviewEntry, PreviewGrant } from "./preview.ts";
 import type { RoutePlan } from "./route/route.ts";
 
 /** The narrow waist, one method a verb. Every way in goes through here and nowhere else. */
@@ -73,7 +81,21 @@ export interface Core {
   resize(principal: Principal, idOrName: string, processId: string, size: TerminalSize): Promise<void>;
   /** A connection to a port inside. */
   dial(principal: Principal, idOrName: string, port: number): Promise<ByteStream>;
+  /** An address for a port inside, for those who have no key. */
+  openPreview(principal: Principal, idOrName: string, body: CreatePreviewBody): Promise<PreviewGrant>;
+  /** Who such an address speaks for; `unauthenticated` when its time is up, or its key's. */
+  enterPreview(token: string): Promise<PreviewEntry>;
   files(principal: Principal, idOrName: string): Promise<Files>;
+  /** How the sandbox's copy-on-write workspace differs from the host's folder. */
+  diff(
+    principal: Principal,
+    idOrName: string,
+    options?: ChangesOptions,
+  ): Promise<AsyncIterable<WorkspaceChange>>;
+  /** Brings those changes to the host: all or nothing. */
+  apply(principal: Principal, idOrName: string, options?: ApplyOptions): Promise<Applied>;
+  /** Takes them back inside. */
+  rollback(principal: Principal, idOrName: string, options?: RollbackOptions): Promise<RolledBack>;
   /** Lets the caller, one of its keys or a conversation into a sandbox, with rights of its own there. */
   attach(principal: Principal, body: AttachBody, once?: Once): Promise<Attached>;
   /** Of what left already, succeeds. The last to leave puts the sandbox to sleep. */
@@ -108,6 +130,8 @@ export interface Core {
   ): Promise<{ webhook: Webhook; secret: string }>;
   listWebhooks(principal: Principal): Promise<Webhook[]>;
   deleteWebhook(principal: Principal, webhookId: string): Promise<void>;
+  /** How many sandboxes the org has in each state. The root key's alone. */
+  census(principal: Principal): Promise<ReadonlyMap<SandboxState, number>>;
   /** What every extension says of this machine. */
   doctor(): Promise<ReadonlyMap<string, Probe>>;
   /** Puts right what a crash left behind, then watches the clock. */

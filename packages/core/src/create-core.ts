@@ -1,16 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { type Extension, newRowId, SandboxerError } from "@sandboxer/contract";
+import { apply } from "./apply.ts";
 import { attachProcess } from "./attach-process.ts";
 import { attach } from "./attachments/attach.ts";
 import { detach, listAttachments } from "./attachments/detach.ts";
 import { createBackground } from "./background.ts";
 import { createBoxes } from "./boxes.ts";
 import { getBudget, setBudget } from "./budget.ts";
+import { census } from "./census.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Core } from "./core.ts";
 import { create } from "./create.ts";
 import { destroy } from "./destroy.ts";
 import { dial } from "./dial.ts";
+import { diff } from "./diff.ts";
 import { createDenials, recordIfDenied } from "./events/denials.ts";
 import { followEvents, listEvents, verifyAudit } from "./events/follow.ts";
 import { createJournal } from "./events/journal.ts";
@@ -32,6 +35,7 @@ import { createReaper } from "./lifecycle/reaper.ts";
 import { list } from "./list.ts";
 import { metrics } from "./metrics.ts";
 import { pause } from "./pause.ts";
+import { enterPreview, openPreview } from "./preview.ts";
 import { listProfiles } from "./profiles/offers.ts";
 import { deprecateProfile, getProfile, publishProfile } from "./profiles/profiles.ts";
 import { suggestProfile } from "./profiles/suggest.ts";
@@ -43,6 +47,7 @@ import { createRegistry, type Prices } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
 import { resize } from "./resize.ts";
 import { resume } from "./resume.ts";
+import { rollback } from "./rollback.ts";
 import { createSealer, type Sealer } from "./secrets/sealer.ts";
 import type { Store } from "./store/store.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
@@ -90,6 +95,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     auditor: createAuditor({ registry, journal, clock, report, installationId }),
     leases: createLeases(store, clock, report),
     installationId,
+    previewSecret: claimedWhenAsked(store, "preview-secret", () => randomBytes(32).toString("base64url")),
     instance: nameInstance(),
     tethered: options.tethered ?? false,
     pass: options.failpoint ?? (() => {}),
@@ -129,12 +135,9 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     reachability: verb(reachability),
     get: verb(get),
     list: verb(list),
-    exec: verb(exec),
-    attachProcess: verb(attachProcess),
-    ps: verb(ps),
-    resize: verb(resize),
-    dial: verb(dial),
-    files: verb(files),
+    openPreview: verb(openPreview),
+    enterPreview: verb(enterPreview),
+    ...insideVerbs(verb),
     receipt: verb(receipt),
     attach: verb(attach),
     detach: verb(detach),
@@ -153,14 +156,39 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     createWebhook: verb(createWebhook),
     listWebhooks: verb(listWebhooks),
     deleteWebhook: verb(deleteWebhook),
+    census: verb(census),
     doctor: verb(() => house.registry.doctor()),
     start: verb(background.start),
     close: verb(background.close),
   };
 }
 
+/** A commit that most lives of a core never need. */
+function claimedWhenAsked(store: Store, key: string, make: () => string): () => Promise<string> {
+  let claimed: Promise<string> | undefined;
+  return () => {
+    claimed ??= store.claimMeta(key, make());
+    return claimed;
+  };
+}
+
 const HOLD_SLICE_MS = 3_600_000;
 const ORPHAN_GRACE_MS = 900_000;
+
+/** What happens inside a sandbox, and with what it works on. */
+function insideVerbs(verb: ReturnType<typeof onlyOurErrors>) {
+  return {
+    exec: verb(exec),
+    attachProcess: verb(attachProcess),
+    ps: verb(ps),
+    resize: verb(resize),
+    dial: verb(dial),
+    files: verb(files),
+    diff: verb(diff),
+    apply: verb(apply),
+    rollback: verb(rollback),
+  };
+}
 
 /** Gives a verb its house; whatever it throws leaves as one of ours. */
 function onlyOurErrors(house: House) {

@@ -63,6 +63,7 @@ export async function hold(house: House, principal: Principal, wanted: Wanted): 
       image: spec.image,
       isolation: spec.isolation,
       ttlMs: spec.ttlMs,
+      workspace: spec.workspace,
       candidates: plan.candidates.map(({ extensionId }) => extensionId),
       rejected: plan.rejected,
     },

@@ -28,6 +28,8 @@ export interface House {
   readonly clock: Clock;
   /** Goes with every call to an extension; what carries another is never touched. */
   readonly installationId: string;
+  /** Signs the addresses of previews. */
+  previewSecret(): Promise<string>;
   /** Goes with every row this process begins, so that others can tell when nobody will finish it. */
   readonly instance: string;
   /** Whether what is created here ends with this process. */

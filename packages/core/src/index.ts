@@ -4,7 +4,7 @@ export { firstBrokenSeq } from "./events/chain.ts";
 export { FAIL_POINTS, type PassFailPoint } from "./failpoint.ts";
 export type { Once } from "./idempotency.ts";
 export { createRootKey, enrolRootKey } from "./keys.ts";
-export type { Candidate, RoutePlan } from "./route/route.ts";
+export type { PreviewEntry } from "./preview.ts";
 export { openKeyFile } from "./secrets/key-file.ts";
 export { createSealer, type Sealer } from "./secrets/sealer.ts";
 export { backupSqliteStore, restoreSqliteStore } from "./store/sqlite/backup.ts";

@@ -17,6 +17,7 @@ import { delegate } from "./policy/delegate.ts";
 import { effectiveRights } from "./policy/effective.ts";
 import { answerSealedOnce } from "./sealed-answer.ts";
 import type { Claim } from "./store/idempotency-store.ts";
+import type { FoundKey } from "./store/key-store.ts";
 import type { Store } from "./store/store.ts";
 
 /** A key carries 256 random bits, so one plain hash keeps it as secret as a slow one would. */
@@ -25,8 +26,11 @@ function hashKey(apiKey: string): string {
 }
 
 export async function authenticate(house: House, apiKey: string): Promise<Principal> {
-  const { store, clock, denials, installationId } = house;
-  const found = await store.findKey(hashKey(apiKey));
+  return holderOf(house, await house.store.findKey(hashKey(apiKey)));
+}
+
+/** Who holds a key that still counts. */
+export function holderOf({ clock, denials, installationId }: House, found: FoundKey | undefined): Principal {
   const refuse = (rule: string, message: string): never => {
     // Nobody's key belongs to no org, so it goes into the installation's own log.
     const who = found?.principal ?? { orgId: installationId };

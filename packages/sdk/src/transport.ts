@@ -1,8 +1,13 @@
-import type { Shape } from "./answers.ts";
 import { failureOf, fromJson, strange, unreachable } from "./failure.ts";
+import { createSockets, type OpenSocket, type SocketMaker } from "./sockets.ts";
 
 /** What the client needs of `fetch`. A gateway in the same process offers exactly this. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** What the client asks of a schema. */
+interface Shape<T> {
+  safeParse(value: unknown): { success: true; data: T } | { success: false; error?: unknown };
+}
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -26,12 +31,15 @@ export interface Transport {
   ask<T>(shape: Shape<T>, method: string, path: string, call?: Call): Promise<T>;
   /** The same, acting through one of the key's attachments. */
   through(attachmentId: string): Transport;
+  /** Absent where the platform has none. */
+  readonly openSocket?: OpenSocket;
 }
 
 interface TransportOptions {
   readonly url: string;
   readonly apiKey: string;
   readonly fetch: Fetch;
+  readonly WebSocket: SocketMaker | undefined;
   readonly attachmentId?: string;
 }
 
@@ -65,6 +73,7 @@ export function createTransport(options: TransportOptions): Transport {
   return {
     send,
     through: (id) => createTransport({ ...options, attachmentId: id }),
+    ...(options.WebSocket && { openSocket: createSockets({ ...options, WebSocket: options.WebSocket }) }),
     async ask(shape, method, path, call) {
       const response = await send(method, path, call);
       const text = await response.text().catch((cause) => {

@@ -16,7 +16,7 @@ const FOR_ROOT = "00000000000004fb";
 /** The same and SETPCAP, to take capabilities from programs. */
 const FOR_FIRST = "00000000000005fb";
 
-const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const PATH = "/run/boxd/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const USER = [
   ...["HOME=/home/user", "LANG=C.UTF-8", "LOGNAME=user", `PATH=${PATH}`, "SHELL=/bin/bash"],
   "USER=user",

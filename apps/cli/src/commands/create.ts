@@ -1,8 +1,10 @@
 import type { CreateBody, Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, label, list, mebibytes, microUsd, processors, reuse, variable } from "../arguments.ts";
+import { waiting } from "../waiting.ts";
+import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
-interface Options {
+interface Options extends WorkspaceOptions {
   readonly name?: string;
   readonly profile?: string;
   readonly ttl?: number;
@@ -26,11 +28,12 @@ interface Options {
   readonly memory?: number;
   readonly disk?: number;
   readonly requireLimits?: true;
+  readonly root: boolean;
   readonly json?: true;
 }
 
 export function register(program: Command): void {
-  program
+  const command = program
     .command("create")
     .description("create a sandbox and print its id")
     .option("--name <name>", "a name to use instead of the id")
@@ -60,18 +63,21 @@ export function register(program: Command): void {
     .option("--memory <size>", "memory it may use, as in 512M (default: 2G)", mebibytes)
     .option("--disk <size>", "what it may write (default: 10G)", mebibytes)
     .option("--require-limits", "refuse where one of its limits cannot be held")
+    .option("--no-root", "nothing in it is done as root, not by sudo either")
     .option("--json", "print everything about it")
     .addHelpText("after", "\nExample:\n  $ sandboxer create --name build --ttl 30m --env CI=1")
     .action(create);
+  addWorkspaceOptions(command);
 }
 
 async function create(options: Options): Promise<void> {
   const { idempotencyKey, json } = options;
   const { withSandboxes } = await import("../connect.ts");
   const body = await bodyOf(options);
-  const sandbox = await withSandboxes((sandboxes) =>
+  const made = withSandboxes((sandboxes) =>
     sandboxes.create(body, idempotencyKey === undefined ? {} : { idempotencyKey }),
   );
+  const sandbox = await waiting("starting a sandbox", made);
   process.stdout.write(`${json ? JSON.stringify(sandbox.info) : sandbox.id}\n`);
   process.exit(0);
 }
@@ -79,7 +85,7 @@ async function create(options: Options): Promise<void> {
 /** Only what was said: what was left out is the profile's to fill in. */
 async function bodyOf(options: Options): Promise<CreateBody> {
   const { name, profile, ttl, image, rootfs, visibility, extensions, policy, maxPrice, budget } = options;
-  const { cpus, memory, disk, requireLimits, env = {}, label: labels = {} } = options;
+  const { cpus, memory, disk, requireLimits, root, env = {}, label: labels = {} } = options;
   const { imageOf } = await import("../image.ts");
   const resources = {
     ...(cpus && { cpus }),
@@ -101,12 +107,14 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...((image !== undefined || rootfs !== undefined) && { image: imageOf({ image, rootfs }) }),
     ...(options.reuse && { reuse: options.reuse }),
     ...(extensions && { extensions }),
+    ...workspaceOf(options),
     ...(Object.keys(resources).length > 0 && { resources }),
     ...(idle && { idleMs: idle }),
     ...(audit && { audit }),
     ...(Object.keys(consumer).length > 0 && { consumer }),
     ...(Object.keys(routing).length > 0 && { routing }),
     ...(requireLimits && { limits: "required" as const }),
+    ...(!root && { root: "denied" as const }),
     env,
     labels,
   };

@@ -2,6 +2,7 @@ import type { Client, Sandbox } from "@sandboxer/sdk";
 import type { Command } from "commander";
 import { durationMs } from "../arguments.ts";
 import { exitCodeOf, forwardSignals, whenReaderLeaves } from "../relay.ts";
+import { waiting } from "../waiting.ts";
 
 interface Options {
   readonly user?: string;
@@ -35,14 +36,15 @@ async function shell(idOrName: string | undefined, { user, cwd, ttl }: Options):
   const exitCode = await withClient(async (client) => {
     const { sandbox, leave } = await enter(client);
     try {
-      const remote = await sandbox.exec({
+      const asked = {
         argv: SHELL,
         env: terminalVariables(),
         stdin: true,
         pty: terminalSize(),
         ...(cwd && { cwd }),
         ...(user !== undefined && { user }),
-      });
+      };
+      const remote = await sandbox.exec(asked, { over: "websocket" });
       const finished = lendTerminal(remote).then(exitCodeOf);
       finished.catch(() => {});
       const code = await Promise.race([finished, stopped.then((code) => ({ code }))]);
@@ -60,7 +62,8 @@ async function shell(idOrName: string | undefined, { user, cwd, ttl }: Options):
     if (idOrName !== undefined) {
       return { sandbox: await client.sandboxes.get(idOrName), leave: async () => {} };
     }
-    const sandbox = await client.sandboxes.create({ ...(ttl && { ttlMs: ttl }) });
+    const made = client.sandboxes.create({ ...(ttl && { ttlMs: ttl }) });
+    const sandbox = await waiting("starting a sandbox", made);
     return { sandbox, leave: () => sandbox.destroy() };
   }
 }

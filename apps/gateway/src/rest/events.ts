@@ -2,6 +2,7 @@ import {
   auditSchema,
   createdWebhookSchema,
   createWebhookBodySchema,
+  emptySchema,
   eventPageSchema,
   eventSchema,
   rowIdSchema,
@@ -80,7 +81,7 @@ export const eventRoutes = [
       operation: "webhook.write",
       summary: "Send nothing there any more",
       params: z.strictObject({ webhook: rowIdSchema }),
-      answer: { type: "json", status: 200, schema: z.strictObject({}) },
+      answer: { type: "json", status: 200, schema: emptySchema },
     },
     async ({ core, principal, params }) => {
       await core.deleteWebhook(principal, params.webhook);

@@ -4,17 +4,22 @@ import { budgetRoutes } from "./budget.ts";
 import { eventRoutes } from "./events.ts";
 import { fileRoutes } from "./files.ts";
 import { keyRoutes } from "./keys.ts";
+import { metricsRoutes } from "./metrics.ts";
 import { portRoutes } from "./ports.ts";
 import { processRoutes } from "./processes.ts";
 import { profileRoutes } from "./profiles.ts";
+import { referenceRoutes } from "./reference.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
 import { systemRoutes } from "./system.ts";
 import { treeRoutes } from "./trees.ts";
+import { workspaceRoutes } from "./workspaces.ts";
 
 /** Every way in over HTTP. What is not here does not exist. */
 export const ROUTES: readonly Route[] = [
   ...systemRoutes,
+  ...metricsRoutes,
+  ...referenceRoutes,
   ...keyRoutes,
   ...budgetRoutes,
   ...profileRoutes,
@@ -26,4 +31,5 @@ export const ROUTES: readonly Route[] = [
   ...fileRoutes,
   ...attributeRoutes,
   ...treeRoutes,
+  ...workspaceRoutes,
 ];

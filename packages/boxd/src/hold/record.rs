@@ -36,6 +36,8 @@ pub struct Record {
     pub is_pooled: bool,
     /// The id it was made with, where it was made ahead.
     pub made_as: Option<String>,
+    /// The folder of the host it works on, and what `apply` must know of it.
+    pub workspace: Option<Value>,
 }
 
 impl Record {
@@ -71,6 +73,7 @@ impl Record {
             not_in_force: fields.dictionary("notInForce")?,
             is_pooled: fields.flag("pooled", false)?,
             made_as: fields.text_if_any("madeAs")?,
+            workspace: fields.value_if_any("workspace"),
         })
     }
 
@@ -112,6 +115,9 @@ impl Record {
         });
         if let Some(deadline) = self.deadline_ms {
             summary["expiresAtMs"] = json!(wall_time_of(deadline));
+        }
+        if let Some(workspace) = &self.workspace {
+            summary["workspace"] = workspace.clone();
         }
         if self.is_pooled {
             summary["pooled"] = json!(true);

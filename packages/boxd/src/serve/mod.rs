@@ -4,12 +4,14 @@ mod acting;
 mod confine;
 mod connection;
 mod dial;
+mod elevate;
 mod ensure_user;
 pub mod environment;
 mod exec;
 mod family;
 mod feeding;
 mod files;
+pub use files::archive_path;
 mod frames;
 mod input;
 mod operations;
@@ -24,6 +26,7 @@ mod stream;
 mod table;
 mod users;
 mod watch;
+mod workspace;
 
 use crate::arguments::ServeOptions;
 use std::time::Instant;
@@ -35,9 +38,10 @@ pub fn run(options: &ServeOptions) -> Result<(), String> {
     if options.ensure_user {
         ensure_user::ensure_user().map_err(|error| format!("cannot add a user: {error}"))?;
     }
+    let has_root = !options.denies_root;
     let server = match &options.socket {
-        Some(path) => Server::at_socket(&options.id, path),
-        None => Server::on_standard_streams(&options.id),
+        Some(path) => Server::at_socket(&options.id, path, has_root),
+        None => Server::on_standard_streams(&options.id, has_root),
     };
     let mut server = server.map_err(|failure| failure.message)?;
     server.ends_at = options.ttl.and_then(|ttl| Instant::now().checked_add(ttl));

@@ -2,10 +2,12 @@
 
 use super::confine::Identity;
 use super::connection::{Connection, Connections};
+use super::elevate::Elevations;
 use super::scratch::Scratch;
 use super::source::Source;
 use super::stream::{Stream, StreamId};
 use super::table::Table;
+use super::workspace::Workspace;
 use crate::sys::epoll::{self, Epoll, Event};
 use crate::sys::memory;
 use crate::sys::process;
@@ -34,6 +36,8 @@ pub struct Server {
     pub epoll: Epoll,
     pub signals: Signals,
     pub listener: Option<UnixListener>,
+    /// Those who want to run something as somebody else, where that can be asked.
+    pub elevations: Option<Elevations>,
     pub connections: Connections,
     pub streams: BTreeMap<StreamId, Stream>,
     pub processes: Table,
@@ -41,6 +45,8 @@ pub struct Server {
     pub leftovers: BTreeMap<u32, OwnedFd>,
     pub last_leftover: u32,
     pub scratch: Scratch,
+    /// The folder of the host it works on.
+    pub workspace: Option<Workspace>,
     /// Where no hold keeps the time: when this server leaves, and takes everybody along.
     pub ends_at: Option<Instant>,
     /// Told to end: leaves when everybody else has.
@@ -115,6 +121,8 @@ impl Server {
             Source::Dial(stream) => self.dial_event(stream, event),
             Source::Watch(stream) => self.hear_of_files(stream),
             Source::Leftover(number) => self.drain_leftover(number),
+            Source::Callers => self.welcome_caller(),
+            Source::Caller(number) => self.hear_caller(number),
         }
     }
 

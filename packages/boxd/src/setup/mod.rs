@@ -9,6 +9,7 @@ mod place;
 mod root;
 pub mod trees;
 mod volatile;
+pub mod workspace;
 
 use crate::sys::{descriptor, mount, namespace, network, process, title, unix_socket};
 use crate::wire::failure::Failure;
@@ -19,6 +20,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use trees::Trees;
+use workspace::{Layers, Pinned};
 
 pub struct Plan<'a> {
     pub root: &'a Root,
@@ -26,6 +28,7 @@ pub struct Plan<'a> {
     pub box_directory: &'a Path,
     pub ids: IdMap,
     pub limits: &'a Limits,
+    pub workspace: Option<&'a Pinned>,
     /// How many doors to its control groups hold lends first.
     pub doors: usize,
 }
@@ -47,7 +50,7 @@ pub fn wait_for_go(from_hold: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
 }
 
 /// The second half. After it, nothing of the host is in reach.
-pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<(), Failure> {
+pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Option<Layers>, Failure> {
     let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
     for door in lent.drain(..plan.doors.min(lent.len())) {
         descriptor::write(door, b"0").map_err(step("control group"))?;
@@ -55,21 +58,30 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<(), Failure> {
     namespace::new_cgroup_namespace().map_err(step("cgroup namespace"))?;
     plan.ids.become_root().map_err(step("mapped user ids"))?;
     mount::make_everything_private().map_err(step("private mounts"))?;
-    let trees = match plan.ids {
+    let mut trees = match plan.ids {
         IdMap::Range { .. } => Trees::lent(lent, plan.root),
         // Without privilege hold can clone no mount, but inside its own namespace this process
         // can, with the same rights to the files.
-        IdMap::Shared | IdMap::Single { .. } => {
-            Trees::clone_all(plan.box_directory, plan.root, None, None)?
+        IdMap::Shared | IdMap::SharedWithOwner | IdMap::Single { .. } => {
+            let workspace = plan.workspace.map(Pinned::tree_from_inside).transpose()?;
+            Trees::clone_all(plan.box_directory, plan.root, None, None, workspace)?
         }
     };
     let new_root = root::assemble(&trees)?;
     kernel_files::mount(new_root.as_fd())?;
     devices::mount(new_root.as_fd(), plan.limits)?;
     root::fill(new_root.as_fd(), &trees, plan.root, plan.limits)?;
+    let layers = match (trees.workspace.take(), &plan.root.workspace, plan.workspace) {
+        (Some(tree), Some(wanted), Some(pinned)) => {
+            let permissions = pinned.permissions();
+            workspace::mount(new_root.as_fd(), tree, wanted, permissions, plan.ids)?
+        }
+        _ => None,
+    };
     root::leave_host(new_root).map_err(step("pivot_root"))?;
     if plan.ids == IdMap::Shared {
         home::give_to_user().map_err(step("home folder"))?;
     }
-    plan.ids.settle().map_err(step("inner user namespace"))
+    plan.ids.settle().map_err(step("inner user namespace"))?;
+    Ok(layers)
 }

@@ -1,5 +1,6 @@
 //! Thin wrappers over system calls. All unsafe code of boxd lives below this folder.
 
+pub mod abstract_socket;
 pub mod attribute;
 pub mod credentials;
 pub mod descriptor;
@@ -19,6 +20,7 @@ pub mod process;
 pub mod signal;
 pub mod sparse;
 pub mod spawn;
+pub mod sync;
 pub mod time;
 pub mod title;
 pub mod tty;

@@ -140,6 +140,42 @@ pub fn rename(
     Ok(())
 }
 
+/// Only where nothing has the new name.
+pub fn rename_if_free(
+    from_at: BorrowedFd,
+    from: impl AsRef<Path>,
+    to_at: BorrowedFd,
+    to: impl AsRef<Path>,
+) -> io::Result<()> {
+    rename_with(from_at, from.as_ref(), to_at, to.as_ref(), libc::RENAME_NOREPLACE)
+}
+
+/// Each gets the other's name, at one instant.
+pub fn rename_exchange(
+    from_at: BorrowedFd,
+    from: impl AsRef<Path>,
+    to_at: BorrowedFd,
+    to: impl AsRef<Path>,
+) -> io::Result<()> {
+    rename_with(from_at, from.as_ref(), to_at, to.as_ref(), libc::RENAME_EXCHANGE)
+}
+
+fn rename_with(
+    from_at: BorrowedFd,
+    from: &Path,
+    to_at: BorrowedFd,
+    to: &Path,
+    flags: u32,
+) -> io::Result<()> {
+    let (from, to) = (c_string(from)?, c_string(to)?);
+    let (from_fd, to_fd) = (from_at.as_raw_fd(), to_at.as_raw_fd());
+    // SAFETY: both names are NUL-terminated.
+    checked(unsafe {
+        libc::syscall(libc::SYS_renameat2, from_fd, from.as_ptr(), to_fd, to.as_ptr(), flags)
+    })?;
+    Ok(())
+}
+
 pub fn unlink(at: BorrowedFd, name: impl AsRef<Path>) -> io::Result<()> {
     remove(at, name, 0)
 }

@@ -104,6 +104,16 @@ pub fn reap_pidfd(pidfd: impl AsFd) {
     }
 }
 
+/// Waits for a child of ours that is about to leave, and lets it go.
+pub fn await_pidfd(pidfd: impl AsFd) {
+    let fd = pidfd.as_fd().as_raw_fd() as libc::id_t;
+    // SAFETY: an all-zero siginfo is a valid place for the kernel to write to.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        libc::waitid(libc::P_PIDFD, fd, &mut info, libc::WEXITED);
+    }
+}
+
 /// How a process ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
@@ -223,4 +233,10 @@ pub fn await_end(pidfd: impl AsFd) {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         libc::waitid(libc::P_PIDFD, fd, &mut info, libc::WEXITED);
     }
+}
+
+/// Stops this process until somebody lets it go on.
+pub fn stop_here() {
+    // SAFETY: takes no pointers.
+    unsafe { libc::kill(libc::getpid(), libc::SIGSTOP) };
 }

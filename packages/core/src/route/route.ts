@@ -1,11 +1,13 @@
 import {
-  type IsolationClass,
   isAtLeast,
   type Manifest,
   type Probe,
+  type RoutePlan,
   type Routing,
   type SandboxSpec,
 } from "@sandboxer/contract";
+
+export type { RoutePlan } from "@sandboxer/contract";
 
 /** What an extension says it can do, and whether it can here and now. */
 export interface Offer {
@@ -14,21 +16,7 @@ export interface Offer {
 }
 
 /** An extension that satisfies the whole spec, with the facts that rank it. */
-export interface Candidate {
-  readonly extensionId: string;
-  readonly hosting: Manifest["hosting"];
-  readonly isolation: IsolationClass;
-  readonly microUsdPerHour: number;
-  /** While it is paused; left out, the same. */
-  readonly pausedMicroUsdPerHour?: number;
-}
-
-export interface RoutePlan {
-  readonly policy: NonNullable<Routing["policy"]>;
-  /** Best first. */
-  readonly candidates: readonly Candidate[];
-  readonly rejected: readonly { readonly extensionId: string; readonly reason: string }[];
-}
+export type Candidate = RoutePlan["candidates"][number];
 
 /** Pure: the same spec and offers give the same plan, in whatever order the offers come. */
 export function route(spec: SandboxSpec, offers: readonly Offer[], routing: Routing = {}): RoutePlan {
@@ -71,6 +59,9 @@ function whyNot(
     return `isolation is ${manifest.isolation.class}; ${spec.isolation} is asked`;
   }
   if (!manifest.images.includes(spec.image.kind)) return `takes no ${spec.image.kind} image`;
+  if (spec.workspace && !manifest.workspaces?.includes(spec.workspace.mode)) {
+    return `gives no ${spec.workspace.mode} workspace`;
+  }
   if (manifest.egress !== "enforced" && manifest.egress !== "provider") {
     return `cannot deny egress: its rules are ${manifest.egress}`;
   }

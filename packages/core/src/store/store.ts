@@ -59,6 +59,8 @@ export interface Store
   lastUse(sandboxId: string): Promise<number | undefined>;
   /** Newest first. */
   listSandboxes(query: SandboxQuery): Promise<Sandbox[]>;
+  /** Of the whole org, by state. */
+  countSandboxes(orgId: string): Promise<ReadonlyMap<SandboxState, number>>;
   /** Across orgs: every sandbox whose story is not over. */
   listUnfinished(): Promise<UnfinishedSandbox[]>;
 

@@ -59,11 +59,11 @@ export function keyCommands(connection: Connection): KeyCommands {
     },
 
     async findKey(hash) {
-      const links = prepare(
-        `${UPWARDS("hash")} SELECT link.*, team FROM link JOIN principals ON principals.id = principal_id
-         ORDER BY depth DESC`,
-      ).all(hash) as unknown as KeyRow[];
-      return toFound(links);
+      return toFound(chainOf(connection, "hash", hash));
+    },
+
+    async findKeyById(keyId) {
+      return toFound(chainOf(connection, "id", keyId));
     },
 
     async listKeys(orgId, keyId) {
@@ -95,6 +95,13 @@ export function keyCommands(connection: Connection): KeyCommands {
       return keyIds.filter((id) => ended.get(id, nowMs) !== undefined);
     },
   };
+}
+
+/** From the root down to the key. */
+function chainOf({ prepare }: Connection, column: "hash" | "id", value: string): KeyRow[] {
+  const chain = `${UPWARDS(column)} SELECT link.*, team FROM link
+    JOIN principals ON principals.id = principal_id ORDER BY depth DESC`;
+  return prepare(chain).all(value) as unknown as KeyRow[];
 }
 
 /** Within a write. */

@@ -1,4 +1,4 @@
-import { type Sandbox, SandboxerError } from "@sandboxer/contract";
+import { type Sandbox, SandboxerError, type SandboxState } from "@sandboxer/contract";
 import type { Store, Viewer } from "../store.ts";
 import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
@@ -6,7 +6,13 @@ import { seenBy, VISIBLE } from "./visible.ts";
 
 type SandboxCommands = Pick<
   Store,
-  "getSandbox" | "getSandboxById" | "touchSandbox" | "lastUse" | "listSandboxes" | "listUnfinished"
+  | "getSandbox"
+  | "getSandboxById"
+  | "touchSandbox"
+  | "lastUse"
+  | "listSandboxes"
+  | "countSandboxes"
+  | "listUnfinished"
 >;
 
 export function sandboxCommands(connection: Connection): SandboxCommands {
@@ -21,6 +27,12 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
 
     async getSandboxById(sandboxId) {
       return one(connection, "SELECT * FROM sandboxes WHERE id = ?", sandboxId);
+    },
+
+    async countSandboxes(orgId) {
+      const counts = "SELECT state, count(*) AS count FROM sandboxes WHERE org_id = ? GROUP BY state";
+      const rows = prepare(counts).all(orgId) as { state: SandboxState; count: number }[];
+      return new Map(rows.map(({ state, count }) => [state, count]));
     },
 
     async touchSandbox(sandboxId, atMs) {
