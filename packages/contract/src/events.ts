@@ -29,6 +29,7 @@ export const EVENT_TYPES = [
   "webhook.deleted",
   "webhook.disabled",
   "access.denied",
+  "org.created",
   "key.created",
   "key.revoked",
   "key.replaced",
