@@ -53,10 +53,20 @@ impl IdMap {
                 .map(|base| IdMap::Range { base })
                 .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOSPC)),
             IdSupply::Shared => Ok(IdMap::Shared),
-            IdSupply::Single { .. } => Ok(IdMap::Single {
-                uid: credentials::effective_uid(),
-                gid: credentials::effective_gid(),
-            }),
+            IdSupply::Single { .. } => Ok(IdMap::single()),
+        }
+    }
+
+    pub fn single() -> IdMap {
+        IdMap::Single { uid: credentials::effective_uid(), gid: credentials::effective_gid() }
+    }
+
+    /// As `IdSupply` names it.
+    pub fn supply(self) -> &'static str {
+        match self {
+            IdMap::Range { .. } => "range",
+            IdMap::Shared => "shared",
+            IdMap::Single { .. } => "single",
         }
     }
 
