@@ -14,6 +14,8 @@ const QUESTIONS: Readonly<Record<string, () => Promise<{ question: Question }>>>
   gateway: () => import("./questions/gateway.ts"),
   docker: () => import("./questions/docker.ts"),
   files: () => import("./questions/files.ts"),
+  state: () => import("./questions/state.ts"),
+  waist: () => import("./questions/waist.ts"),
 };
 
 const { values, positionals } = parseArgs({

@@ -17,6 +17,8 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     pause: () => import("./commands/pause.ts"),
     resume: () => import("./commands/resume.ts"),
     extend: () => import("./commands/extend.ts"),
+    recreate: () => import("./commands/recreate.ts"),
+    reach: () => import("./commands/reach.ts"),
     stats: () => import("./commands/stats.ts"),
     receipt: () => import("./commands/receipt.ts"),
     rm: () => import("./commands/rm.ts"),
@@ -29,6 +31,11 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     cp: () => import("./commands/cp.ts"),
     forward: () => import("./commands/forward.ts"),
     preview: () => import("./commands/preview.ts"),
+  },
+  "Its project:": {
+    diff: () => import("./commands/diff.ts"),
+    apply: () => import("./commands/apply.ts"),
+    rollback: () => import("./commands/rollback.ts"),
   },
   "Sharing one:": {
     attach: () => import("./commands/attach.ts"),

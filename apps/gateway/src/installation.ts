@@ -49,7 +49,7 @@ export async function openInstallation(
   try {
     await enrolRootKey(store, apiKey);
     const extensions = [
-      createLocalExtension({ dir: join(home, "engine"), pool, failpoint }),
+      createLocalExtension({ dir: join(home, "engine"), home, pool, failpoint }),
       createDockerExtension({ dir: join(home, "docker"), ...config.docker }),
       ...(await loadExtensions(home, config.extensions)),
     ];

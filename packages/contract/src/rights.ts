@@ -13,6 +13,8 @@ export const OPERATIONS = [
   "sandbox.pause",
   "sandbox.destroy",
   "sandbox.attach",
+  "workspace.mount",
+  "workspace.apply",
   "key.create",
   "key.read",
   "key.revoke",

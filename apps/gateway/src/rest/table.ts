@@ -13,6 +13,7 @@ import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
 import { systemRoutes } from "./system.ts";
 import { treeRoutes } from "./trees.ts";
+import { workspaceRoutes } from "./workspaces.ts";
 
 /** Every way in over HTTP. What is not here does not exist. */
 export const ROUTES: readonly Route[] = [
@@ -30,4 +31,5 @@ export const ROUTES: readonly Route[] = [
   ...fileRoutes,
   ...attributeRoutes,
   ...treeRoutes,
+  ...workspaceRoutes,
 ];

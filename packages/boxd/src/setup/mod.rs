@@ -7,7 +7,6 @@ pub mod idmap;
 mod kernel_files;
 mod place;
 mod root;
-mod sudo;
 pub mod trees;
 mod volatile;
 pub mod workspace;
@@ -63,7 +62,7 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Option<Layers>, Fail
         IdMap::Range { .. } => Trees::lent(lent, plan.root),
         // Without privilege hold can clone no mount, but inside its own namespace this process
         // can, with the same rights to the files.
-        IdMap::Shared | IdMap::Single { .. } => {
+        IdMap::Shared | IdMap::SharedWithOwner | IdMap::Single { .. } => {
             let workspace = plan.workspace.map(Pinned::tree_from_inside).transpose()?;
             Trees::clone_all(plan.box_directory, plan.root, None, None, workspace)?
         }
@@ -79,9 +78,6 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Option<Layers>, Fail
         }
         _ => None,
     };
-    if let Some(binary) = &trees.own_binary {
-        sudo::offer(new_root.as_fd(), binary).map_err(step("sudo mount"))?;
-    }
     root::leave_host(new_root).map_err(step("pivot_root"))?;
     if plan.ids == IdMap::Shared {
         home::give_to_user().map_err(step("home folder"))?;

@@ -10,7 +10,8 @@ export const manifest: Manifest = {
   // when seccomp, cgroups and the posture test are in.
   isolation: { class: "process", technology: "linux namespaces" },
   images: ["host", "rootfs"],
-  facets: ["pty", "ports", "users", "pause", "metrics"],
+  facets: ["pty", "ports", "users", "pause", "metrics", "workspaces"],
+  workspaces: ["read-only", "read-write", "copy-on-write"],
   persistence: ["ephemeral"],
   // The network namespace has nothing but loopback, so "deny" is the kernel's to keep.
   egress: "enforced",
