@@ -18,6 +18,9 @@ Usage:
       Does the work inside a place that something else has isolated, such as a container.
       Ends by itself after N ms. --ensure-user gives the place a `user` with a home, if it
       has none. Programs inherit the environment that boxd was started with.
+  boxd relay --inspector PATH
+      Carries what sandboxes send out, for the guard that speaks on standard input and output.
+      Hands connections that the guard wants to read to the socket PATH. Ends with its input.
   boxd --version | --help
 ";
 
@@ -25,6 +28,7 @@ Usage:
 pub enum Command {
     Hold(HoldOptions),
     Serve(ServeOptions),
+    Relay(RelayOptions),
     Version,
     Help,
 }
@@ -46,12 +50,18 @@ pub struct ServeOptions {
     pub ensure_user: bool,
 }
 
+#[derive(Debug, PartialEq)]
+pub struct RelayOptions {
+    pub inspector: PathBuf,
+}
+
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
     let mut arguments = arguments.into_iter();
     let command = arguments.next().ok_or("a command is missing; see boxd --help")?;
     match command.to_str() {
         Some("hold") => parse_hold(arguments),
         Some("serve") => parse_serve(arguments),
+        Some("relay") => parse_relay(arguments),
         Some("--version" | "-V") => Ok(Command::Version),
         Some("--help" | "-h" | "help") => Ok(Command::Help),
         _ => Err(format!("unknown command {command:?}; see boxd --help")),
@@ -101,6 +111,18 @@ fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
     }
     let id = id.ok_or("--id is missing")?;
     Ok(Command::Serve(ServeOptions { id, socket, ttl, ensure_user }))
+}
+
+fn parse_relay(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
+    let mut inspector = None;
+    while let Some(option) = arguments.next() {
+        match option.to_str() {
+            Some("--inspector") => inspector = Some(value(&option, &mut arguments)?.into()),
+            _ => return Err(format!("unknown option {option:?}; see boxd --help")),
+        }
+    }
+    let inspector = inspector.ok_or("--inspector is missing")?;
+    Ok(Command::Relay(RelayOptions { inspector }))
 }
 
 fn milliseconds(
@@ -154,6 +176,7 @@ mod tests {
             "hold --dir /x --idle-exit-ms x",
             "hold --dir /x --die-at x",
             "serve --id a",
+            "relay",
             "x",
         ] {
             assert!(parsed(wrong).is_err(), "{wrong}");

@@ -4,6 +4,7 @@ mod arguments;
 mod cgroup;
 mod disk;
 mod hold;
+mod relay;
 mod seccomp;
 mod serve;
 mod setup;
@@ -23,6 +24,7 @@ fn main() {
             hold::run(&options).map_err(|error| (error.exit_code(), error.to_string()))
         }
         Ok(Command::Serve(options)) => serve::run(&options).map_err(|message| (1, message)),
+        Ok(Command::Relay(options)) => relay::run(&options).map_err(|message| (1, message)),
         Ok(Command::Version) => {
             println!("boxd {} protocol {}", wire::VERSION, wire::PROTOCOL);
             Ok(())

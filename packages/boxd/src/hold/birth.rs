@@ -138,12 +138,12 @@ fn be_born(
     let made = descriptor::close_all_except(&mut keep)
         .map_err(|error| Failure::unavailable("close_range", &error))
         .and_then(|()| setup::prepare(plan))
-        .and_then(|()| match setup::wait_for_go(&to_hold) {
-            Ok(Some(lent)) => setup::enter(plan, lent),
+        .and_then(|way_out| match setup::wait_for_go(&to_hold) {
+            Ok(Some(lent)) => setup::enter(plan, lent).map(|()| way_out),
             _ => process::exit_now(1),
         })
-        .and_then(|()| {
-            serve::Server::in_box(create, client.socket, client.inbound.rest(), listener)
+        .and_then(|way_out| {
+            serve::Server::in_box(create, client.socket, client.inbound.rest(), listener, way_out)
         });
     let report = |bytes: &[u8]| {
         // If hold is gone nobody needs to know; the next one sees for itself.

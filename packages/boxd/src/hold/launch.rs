@@ -60,6 +60,7 @@ impl Hold {
             box_directory: &directory,
             ids,
             limits: &create.limits,
+            guarded: create.guarded,
             doors: self.means.groups.entries(),
         };
         let limits = self.limits.at_most(create.limits.open_files);

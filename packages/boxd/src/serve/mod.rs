@@ -12,6 +12,7 @@ mod feeding;
 mod files;
 mod frames;
 mod input;
+mod lending;
 mod operations;
 mod output;
 mod process;

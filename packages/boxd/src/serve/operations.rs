@@ -22,6 +22,8 @@ pub enum Begun {
     Streaming(Value, Work),
     /// It goes on by itself: it replies later, or never and only ends.
     Working(Work),
+    /// It has sent its END itself.
+    Answered,
 }
 
 impl Server {
@@ -38,6 +40,7 @@ impl Server {
                 work
             }
             Ok(Begun::Working(work)) => work,
+            Ok(Begun::Answered) => return,
         };
         self.streams.insert(id, Stream::new(work));
         self.update_dial_interest(id);
@@ -72,6 +75,7 @@ impl Server {
                 let user = users::find(asked.as_deref(), self.identity)?;
                 files::begin(request, user, self.identity)
             }
+            ServeRequest::Lend => self.lend(id),
             ServeRequest::Extend { ttl_ms } => self.extend(ttl_ms),
             ServeRequest::Dial { port } => {
                 Dial::begin(port).map(|dial| Begun::Working(Work::Dial(dial)))

@@ -23,6 +23,8 @@ pub enum Source {
     Watch(StreamId),
     /// A pipe that a process left to others.
     Leftover(u32),
+    /// Names are asked for, and nobody has borrowed the way out.
+    Resolver,
 }
 
 /// A token is a kind, a connection and a number, from the highest bits to the lowest.
@@ -42,6 +44,7 @@ impl Source {
             Source::Dial(StreamId { connection, number }) => (7, connection, number),
             Source::Leftover(number) => (8, 0, number),
             Source::Watch(StreamId { connection, number }) => (9, connection, number),
+            Source::Resolver => (10, 0, 0),
         };
         kind << KIND_SHIFT | u64::from(connection) << CONNECTION_SHIFT | u64::from(number)
     }
@@ -59,7 +62,8 @@ impl Source {
             6 => Source::Input { process: number },
             7 => Source::Dial(StreamId { connection, number }),
             8 => Source::Leftover(number),
-            _ => Source::Watch(StreamId { connection, number }),
+            9 => Source::Watch(StreamId { connection, number }),
+            _ => Source::Resolver,
         }
     }
 }

@@ -4,6 +4,7 @@ use super::Server;
 use super::confine;
 use super::connection::Connection;
 use super::environment;
+use crate::setup::way_out::WayOut;
 use crate::sys::epoll::Epoll;
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::sys::signal::{self, Signals};
@@ -27,11 +28,15 @@ impl Server {
         client: UnixStream,
         arrived: &[u8],
         listener: UnixListener,
+        way_out: Option<WayOut>,
     ) -> Result<Server, Failure> {
         let failed = |error| Failure::unavailable("first process", &error);
         let environment = create.env.clone();
         let mut server = start(&create.id, environment, Some(listener)).map_err(failed)?;
         server.awaits_owner = create.is_pooled;
+        if let Some(way_out) = way_out {
+            server.keep_way_out(way_out).map_err(failed)?;
+        }
         descriptor::replace_standard_streams(&server.nowhere).map_err(failed)?;
         let reader = OwnedFd::from(client);
         let writer = reader.try_clone().map_err(failed)?;
@@ -91,6 +96,7 @@ fn start(id: &str, environment: Dictionary, listener: Option<UnixListener>) -> i
         leftovers: Default::default(),
         last_leftover: 0,
         scratch: Default::default(),
+        lending: None,
         ends_at: None,
         is_ending: false,
         is_alone: false,

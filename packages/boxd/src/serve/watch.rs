@@ -2,6 +2,7 @@
 
 use super::confine::Identity;
 use super::connection::{Connection, Connections};
+use super::lending::Lending;
 use super::scratch::Scratch;
 use super::source::Source;
 use super::stream::{Stream, StreamId};
@@ -41,6 +42,7 @@ pub struct Server {
     pub leftovers: BTreeMap<u32, OwnedFd>,
     pub last_leftover: u32,
     pub scratch: Scratch,
+    pub lending: Option<Lending>,
     /// Where no hold keeps the time: when this server leaves, and takes everybody along.
     pub ends_at: Option<Instant>,
     /// Told to end: leaves when everybody else has.
@@ -115,6 +117,7 @@ impl Server {
             Source::Dial(stream) => self.dial_event(stream, event),
             Source::Watch(stream) => self.hear_of_files(stream),
             Source::Leftover(number) => self.drain_leftover(number),
+            Source::Resolver => self.turn_away(),
         }
     }
 
@@ -168,6 +171,7 @@ impl Server {
                 self.let_go(id, over);
             }
         }
+        self.take_back(number);
         if self.listener.is_none() && self.connections.is_empty() {
             // Over standard streams nobody can come back.
             process::exit_now(0);

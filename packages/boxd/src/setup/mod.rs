@@ -8,6 +8,7 @@ mod place;
 mod root;
 pub mod trees;
 mod volatile;
+pub mod way_out;
 
 use crate::sys::{descriptor, mount, network, process, title, unix_socket};
 use crate::wire::failure::Failure;
@@ -18,6 +19,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use trees::Trees;
+use way_out::WayOut;
 
 pub struct Plan<'a> {
     pub root: &'a Root,
@@ -25,17 +27,23 @@ pub struct Plan<'a> {
     pub box_directory: &'a Path,
     pub ids: IdMap,
     pub limits: &'a Limits,
+    /// Whether there is a way out, for the guard to watch.
+    pub guarded: bool,
     /// How many doors to its control groups hold lends first.
     pub doors: usize,
 }
 
 /// The first half, which needs nothing from hold and so runs while hold prepares the rest.
-pub fn prepare(plan: &Plan) -> Result<(), Failure> {
+pub fn prepare(plan: &Plan) -> Result<Option<WayOut>, Failure> {
     process::new_session();
     // hold's own arguments name folders of the host.
     title::set("boxd serve");
+    let way_out = plan.guarded.then(way_out::make).transpose();
+    let way_out = way_out.map_err(|error| Failure::unavailable("guarded network", &error))?;
     network::loopback_up().map_err(|error| Failure::unavailable("loopback interface", &error))?;
-    process::set_hostname(plan.hostname).map_err(|error| Failure::unavailable("host name", &error))
+    process::set_hostname(plan.hostname)
+        .map_err(|error| Failure::unavailable("host name", &error))?;
+    Ok(way_out)
 }
 
 /// Waits for hold's word and what comes with it. None means that hold is gone: so should we be.
@@ -64,5 +72,8 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<(), Failure> {
     devices::mount(new_root.as_fd(), plan.limits)?;
     root::fill(new_root.as_fd(), &trees, plan.root, plan.limits)?;
     root::leave_host(new_root).map_err(step("pivot_root"))?;
+    if plan.guarded {
+        way_out::name_resolver().map_err(step("/etc/resolv.conf"))?;
+    }
     plan.ids.settle().map_err(step("inner user namespace"))
 }

@@ -11,6 +11,7 @@ pub mod link;
 pub mod loop_device;
 pub mod memory;
 pub mod mount;
+pub mod netlink;
 pub mod network;
 pub mod path;
 pub mod process;
