@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandModule>>> = {
   ls: () => import("./commands/ls.ts"),
   pause: () => import("./commands/pause.ts"),
   resume: () => import("./commands/resume.ts"),
+  net: () => import("./commands/net.ts"),
   stats: () => import("./commands/stats.ts"),
   rm: () => import("./commands/rm.ts"),
   extend: () => import("./commands/extend.ts"),

@@ -41,7 +41,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       core,
       apiKey,
       close: closeInstallation,
-    } = await openInstallation(home, log, { ...options, pool });
+    } = await openInstallation(home, log, { ...options, pool, resident: options.listen !== false });
     closers.push(closeInstallation);
     await core.start();
     const app = createApp({ core, log, allowed: allowedByEnvironment() });

@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import { type Core, createCore, enrolRootKey, openSqliteStore } from "@sandboxer/core";
+import { createGuard, type GuardOptions } from "@sandboxer/egress";
+import { findBoxd } from "@sandboxer/extensions/boxd";
 import { createDockerExtension } from "@sandboxer/extensions/docker";
 import { createLocalExtension } from "@sandboxer/extensions/local";
 import { makeHome } from "./home.ts";
@@ -12,6 +14,10 @@ export interface InstallationOptions {
   readonly pool?: number;
   /** What is created ends with this process, however that comes. */
   readonly tethered?: boolean;
+  /** Stays, and guards what others have left running. */
+  readonly resident?: boolean;
+  /** For tests, which give the guard a network of its own. */
+  readonly guard?: Partial<GuardOptions>;
   /** For tests: told of every step between two side effects. */
   readonly failpoint?: (place: string) => void;
 }
@@ -28,7 +34,13 @@ export interface Installation {
 export async function openInstallation(
   home: string,
   log: Log,
-  { pool = 0, tethered = false, failpoint = () => {} }: InstallationOptions = {},
+  {
+    pool = 0,
+    tethered = false,
+    resident = false,
+    guard: asked,
+    failpoint = () => {},
+  }: InstallationOptions = {},
 ): Promise<Installation> {
   makeHome(home);
   const apiKey = openRootKey(home);
@@ -39,16 +51,25 @@ export async function openInstallation(
       createLocalExtension({ dir: join(home, "engine"), pool, failpoint }),
       createDockerExtension({ dir: join(home, "docker") }),
     ];
+    const guard = createGuard({
+      boxdPath: findBoxd(),
+      dir: join(home, "guard"),
+      ...dnsByEnvironment(),
+      ...asked,
+    });
     const core = await createCore({
       store,
       extensions,
       prices: pricesByEnvironment(extensions.map(({ manifest }) => manifest.id)),
       tethered,
+      resident,
+      guard,
       failpoint,
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });
     const close = async () => {
       await core.close();
+      await guard.close();
       await store.close();
     };
     return { core, apiKey, close };
@@ -56,4 +77,10 @@ export async function openInstallation(
     await store.close();
     throw error;
   }
+}
+
+/** Which resolvers the guard asks; this machine's, unless said otherwise. */
+function dnsByEnvironment(): { dns?: string[] } {
+  const servers = process.env.SANDBOXER_GUARD_DNS?.split(",").flatMap((part) => part.trim() || []);
+  return servers?.length ? { dns: servers } : {};
 }

@@ -15,6 +15,7 @@ export const EVENT_TYPES = [
   "sandbox.orphaned",
   "process.started",
   "sandbox.extended",
+  "sandbox.network-changed",
   "budget.changed",
   "budget.exhausted",
   "profile.published",

@@ -23,6 +23,7 @@ export type {
   ListedBox,
   Location,
   MetricsFacet,
+  NetworkFacet,
   PauseFacet,
   Probe,
 } from "./extension.ts";
@@ -42,6 +43,14 @@ export {
   unpackedSchema,
   type WriteOptions,
 } from "./files.ts";
+export {
+  type Guard,
+  type GuardDoor,
+  type NetworkCall,
+  networkCallListSchema,
+  networkCallSchema,
+} from "./guard.ts";
+export { canonicalHost, type Host, type HostPattern, parseHostPattern } from "./host.ts";
 export {
   extensionIdSchema,
   nameSchema,
@@ -85,6 +94,15 @@ export {
 export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } from "./manifest.ts";
 export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
+export {
+  type GuardedNetwork,
+  type GuardedNetworkInput,
+  guardedNetworkSchema,
+  type Network,
+  type NetworkRule,
+  networkRuleSchema,
+  networkSchema,
+} from "./network.ts";
 export { type ByteStream, type Ports, portSchema } from "./ports.ts";
 export {
   type Consumer,

@@ -11,6 +11,7 @@ export const OPERATIONS = [
   "sandbox.ports",
   "sandbox.extend",
   "sandbox.pause",
+  "sandbox.network",
   "sandbox.destroy",
   "key.create",
   "key.read",
@@ -29,6 +30,8 @@ export const rightsSchema = z.strictObject({
   extensions: z.array(z.string()).optional(),
   /** Profiles it may use, as `python` or `python@2`; without one it may then create nothing. */
   profiles: z.array(z.string()).optional(),
+  /** Named sets of network rules it may open, as in `npm`; with it, no hosts of its own. */
+  ruleSets: z.array(z.string()).optional(),
   minimumIsolation: isolationClassSchema.optional(),
   maximumTtlMs: z.int().positive().optional(),
   /** What everything below this key may cost in all. Held on the parent's budget from the start. */

@@ -1,4 +1,4 @@
-import { type Extension, newRowId, SandboxerError } from "@sandboxer/contract";
+import { type Extension, type Guard, newRowId, SandboxerError } from "@sandboxer/contract";
 import { attachProcess } from "./attach-process.ts";
 import { createBoxes } from "./boxes.ts";
 import { getBudget, setBudget } from "./budget.ts";
@@ -25,6 +25,7 @@ import { keepReconciled, reconcile } from "./lifecycle/reconcile.ts";
 import { keepRenewed } from "./lifecycle/renewal.ts";
 import { list } from "./list.ts";
 import { metrics } from "./metrics.ts";
+import { changeNetwork, networkCalls } from "./network/network.ts";
 import { pause } from "./pause.ts";
 import { deprecateProfile, getProfile, listProfiles, publishProfile } from "./profiles/profiles.ts";
 import { ps } from "./ps.ts";
@@ -51,6 +52,10 @@ export interface CoreOptions {
   readonly holdSliceMs?: number;
   /** How webhooks get out: to the open internet and nowhere else, unless a test brings its own. */
   readonly webhookNetwork?: WebhookNetwork;
+  /** Stays open when core closes. Without one, no sandbox can have a way out. */
+  readonly guard?: Guard | undefined;
+  /** This process stays, and guards what runs already. */
+  readonly resident?: boolean;
   /** What is created ends with this process, however that comes. */
   readonly tethered?: boolean;
   /** For tests. */
@@ -80,6 +85,8 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     extensions: new Map(),
     unpaid: new Set(),
     webhookNetwork: options.webhookNetwork ?? OPEN_INTERNET,
+    guard: options.guard,
+    resident: options.resident ?? false,
     holdSliceMs: options.holdSliceMs ?? HOLD_SLICE_MS,
   };
   return house;
@@ -117,6 +124,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     pause: verb(pause),
     resume: verb(resume),
     metrics: verb(metrics),
+    changeNetwork: verb(changeNetwork),
+    networkCalls: verb(networkCalls),
     destroy: verb(destroy),
     getBudget: verb(getBudget),
     setBudget: verb(setBudget),

@@ -9,6 +9,7 @@ import {
 } from "@sandboxer/contract";
 import type { House } from "./house.ts";
 import { answerOnce, claimOf, type Once } from "./idempotency.ts";
+import { protect } from "./network/protect.ts";
 import { authorize, authorizeCreate, authorizeProfile } from "./policy/authorize.ts";
 import { withProfile } from "./profiles/profiles.ts";
 import { type RoutePlan, route } from "./route/route.ts";
@@ -122,11 +123,13 @@ async function settle(house: House, sandbox: Sandbox, taken: Taken, claimed: boo
   const { extensionId, microUsdPerHour } = candidate;
   // From before the try, so that our clock ends it before the backend's own switch does.
   const expiresAtMs = triedAtMs + sandbox.spec.ttlMs;
+  const location = { extensionId, hostId: box.hostId, ref: box.ref };
   try {
+    await protect(house, sandbox, location);
     const running = await house.store.settleCreate({
       sandboxId: sandbox.id,
       claimed,
-      location: { extensionId, hostId: box.hostId, ref: box.ref },
+      location,
       bestEffort: box.bestEffort,
       startedAtMs: house.clock.nowMs(),
       expiresAtMs,
@@ -140,6 +143,7 @@ async function settle(house: House, sandbox: Sandbox, taken: Taken, claimed: boo
     house.reaper.watch(sandbox.id, expiresAtMs);
     return running;
   } catch (thrown) {
+    house.guard?.forget(sandbox.id);
     box.close();
     await discard(house, extensionId, box.ref);
     throw await fail(house, sandbox, SandboxerError.from(thrown), attempts);

@@ -11,6 +11,7 @@ import {
 } from "@sandboxer/contract";
 import type { House } from "./house.ts";
 import { recordGone } from "./lifecycle/gone.ts";
+import { protect } from "./network/protect.ts";
 import { authorizeUse } from "./policy/authorize.ts";
 import { ask, callContext } from "./registry/registry.ts";
 import type { Viewer } from "./store/store.ts";
@@ -40,6 +41,8 @@ export async function reach(
   const box = await house.boxes.open(sandbox.id, () =>
     askOf(house, place, (extension, ref, context) => extension.attach(ref, context)),
   );
+  // Whoever uses a sandbox after its gateway went watches over it; what is guarded already stays.
+  if (sandbox.location) await protect(house, sandbox, sandbox.location);
   return { sandbox, box };
 }
 

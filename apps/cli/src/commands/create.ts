@@ -1,8 +1,9 @@
 import type { CreateBody, Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, label, list, mebibytes, microUsd, processors, variable } from "../arguments.ts";
+import { allowance, type NetworkOptions, networkOf } from "../network.ts";
 
-interface Options {
+interface Options extends NetworkOptions {
   readonly name?: string;
   readonly profile?: string;
   readonly ttl?: number;
@@ -34,6 +35,9 @@ export function register(program: Command): void {
     .option("-l, --label <key=value>", "a label", label)
     .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
+    .option("--allow <host>", "a host it may reach, as in api.example.com or tcp://db.dev:5432", allowance)
+    .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
+    .option("--learn", "let through what no rule allows, and write it down")
     .option("--visibility <who>", "who else sees it: private, team or org (default: private)")
     .option("--extensions <list>", "where it may run", list)
     .option("--policy <policy>", "how to choose: prefer-self-hosted, lowest-cost or explicit")
@@ -84,6 +88,7 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(extensions && { extensions }),
     ...(Object.keys(resources).length > 0 && { resources }),
     ...(Object.keys(routing).length > 0 && { routing }),
+    ...networkOf(options),
     ...(requireLimits && { limits: "required" as const }),
     env,
     labels,

@@ -1,10 +1,11 @@
 import type { Process } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, variable } from "../arguments.ts";
+import { durationMs, list, variable } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
+import { allowance, type NetworkOptions, networkOf } from "../network.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
 
-interface Options {
+interface Options extends NetworkOptions {
   readonly env?: Record<string, string>;
   readonly cwd?: string;
   readonly timeout?: number;
@@ -25,6 +26,8 @@ export function register(program: Command): void {
     .option("--ttl <time>", "the longest the sandbox lives (default: 1h)", durationMs)
     .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
+    .option("--allow <host>", "a host it may reach, as in api.example.com", allowance)
+    .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
     .option("-t, --tty", "give the command a terminal")
     .option("--json", "give errors as JSON")
     .passThroughOptions()
@@ -47,6 +50,7 @@ async function run(argv: string[], options: Options): Promise<void> {
   const exitCode = await withSandboxes(async (sandboxes) => {
     const sandbox = await sandboxes.create({
       image: imageOf({ image, rootfs }),
+      ...networkOf(options),
       ...lifetime(ttl, timeout),
     });
     const finished = start(sandbox);

@@ -3,6 +3,7 @@ import { budgetRoutes } from "./budget.ts";
 import { eventRoutes } from "./events.ts";
 import { fileRoutes } from "./files.ts";
 import { keyRoutes } from "./keys.ts";
+import { networkRoutes } from "./network.ts";
 import { portRoutes } from "./ports.ts";
 import { processRoutes } from "./processes.ts";
 import { profileRoutes } from "./profiles.ts";
@@ -19,6 +20,7 @@ export const ROUTES: readonly Route[] = [
   ...profileRoutes,
   ...eventRoutes,
   ...sandboxRoutes,
+  ...networkRoutes,
   ...processRoutes,
   ...portRoutes,
   ...fileRoutes,

@@ -18,6 +18,7 @@ export async function recordGone(house: House, sandbox: Sandbox): Promise<Sandbo
   if (isOver(now.state)) {
     house.reaper.forget(sandbox.id);
     house.boxes.drop(sandbox.id);
+    house.guard?.forget(sandbox.id);
   }
   return now;
 }

@@ -11,6 +11,7 @@ import {
   SandboxerError,
   stronger,
 } from "@sandboxer/contract";
+import { setsOf } from "../network/rule-sets.ts";
 import { parse } from "../parse.ts";
 
 /** What every link of a chain allows, as one. Absent members are unlimited. */
@@ -18,6 +19,7 @@ export function effectiveRights(chain: readonly Rights[]): Rights {
   let operations: Operation[] | undefined;
   let extensions: string[] | undefined;
   let profiles: string[] | undefined;
+  let ruleSets: string[] | undefined;
   let minimumIsolation: IsolationClass = "process";
   let maximumTtlMs = Number.POSITIVE_INFINITY;
   let budgetMicroUsd = Number.POSITIVE_INFINITY;
@@ -25,6 +27,7 @@ export function effectiveRights(chain: readonly Rights[]): Rights {
     operations = narrowed(operations, link.operations);
     extensions = narrowed(extensions, link.extensions);
     profiles = narrowedProfiles(profiles, link.profiles);
+    ruleSets = narrowedSets(ruleSets, link.ruleSets);
     minimumIsolation = stronger(minimumIsolation, link.minimumIsolation ?? "process");
     maximumTtlMs = Math.min(maximumTtlMs, link.maximumTtlMs ?? maximumTtlMs);
     budgetMicroUsd = Math.min(budgetMicroUsd, link.budgetMicroUsd ?? budgetMicroUsd);
@@ -33,6 +36,7 @@ export function effectiveRights(chain: readonly Rights[]): Rights {
     ...(operations && { operations }),
     ...(extensions && { extensions }),
     ...(profiles && { profiles }),
+    ...(ruleSets && { ruleSets }),
     ...(minimumIsolation !== "process" && { minimumIsolation }),
     ...(Number.isFinite(maximumTtlMs) && { maximumTtlMs }),
     ...(Number.isFinite(budgetMicroUsd) && { budgetMicroUsd }),
@@ -48,6 +52,13 @@ function narrowedProfiles(wide: string[] | undefined, link: string[] | undefined
 
 function covers(profiles: readonly string[], one: string): boolean {
   return profiles.includes(one) || profiles.includes(one.replace(/@.*$/, ""));
+}
+
+/** A capability stands for its sets, so what is left of two lists is what both stand for. */
+function narrowedSets(wide: string[] | undefined, link: string[] | undefined): string[] | undefined {
+  if (!wide || !link) return wide ?? link;
+  const kept = new Set(link.flatMap((name) => setsOf(name) ?? []));
+  return [...new Set(wide.flatMap((name) => setsOf(name) ?? []))].filter((name) => kept.has(name));
 }
 
 /** `undefined` is everything. */
@@ -94,6 +105,14 @@ function refuseWider(parent: Rights, child: Rights): void {
   const extraProfiles = child.profiles?.filter((one) => profiles && !covers(profiles, one)) ?? [];
   if (extraProfiles.length > 0) {
     deny("profiles", `this key may not use ${extraProfiles.join(", ")} itself`, { allowed: profiles });
+  }
+  const { ruleSets } = parent;
+  const open = new Set(ruleSets?.flatMap((name) => setsOf(name) ?? []));
+  const extraSets = child.ruleSets?.filter(
+    (name) => !setsOf(name)?.every((one) => !ruleSets || open.has(one)),
+  );
+  if (extraSets?.length) {
+    deny("ruleSets", `this key may not open ${extraSets.join(", ")} itself`, { allowed: ruleSets });
   }
   if (child.minimumIsolation && !isAtLeast(child.minimumIsolation, minimumIsolation)) {
     deny("minimumIsolation", `this key needs ${minimumIsolation} itself`, { floor: minimumIsolation });

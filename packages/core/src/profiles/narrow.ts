@@ -1,11 +1,14 @@
 import {
   type CreateBody,
   isAtLeast,
+  networkSchema,
   type Profile,
   type Resources,
   SandboxerError,
 } from "@sandboxer/contract";
 import { canonicalJson } from "../events/chain.ts";
+import { narrowNetwork } from "../network/narrow.ts";
+import { parse } from "../parse.ts";
 
 /**
  * The request with everything its profile says. Pure. What the request says narrows the profile or
@@ -18,6 +21,7 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
   }
   const extra = body.extensions?.filter((id) => extensions && !extensions.includes(id)) ?? [];
   if (extra.length > 0) deny("extensions", `it does not run on ${extra.join(", ")}`);
+  const asked = body.network && parse(networkSchema, body.network);
   return {
     ...body,
     ...same("image", profile.image, body.image),
@@ -29,6 +33,7 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
       budgetMicroUsd,
       atMost("budgetMicroUsd", budgetMicroUsd, body.budgetMicroUsd),
     ),
+    ...either("network", undefined, narrowNetwork(profile.network, asked)),
     resources: narrowResources(profile.resources, body.resources),
     env: merged("env", profile.env, body.env),
     labels: merged("labels", profile.labels, body.labels),

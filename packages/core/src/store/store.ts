@@ -2,6 +2,7 @@ import type { Attachment, Event, EventType, Location, Sandbox, SandboxState } fr
 import type { BudgetStore } from "./budget-store.ts";
 import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
 import type { KeyStore } from "./key-store.ts";
+import type { NetworkStore } from "./network-store.ts";
 import type { ProfileStore } from "./profile-store.ts";
 import type { WebhookStore } from "./webhook-store.ts";
 
@@ -14,7 +15,13 @@ import type { WebhookStore } from "./webhook-store.ts";
  * `ensureAttachment` and `appendEvents`: they outlive this process when they are answered, and a
  * power cut a moment later. docs/decisions/0005 says why that is enough.
  */
-export interface Store extends KeyStore, IdempotencyStore, BudgetStore, ProfileStore, WebhookStore {
+export interface Store
+  extends KeyStore,
+    IdempotencyStore,
+    BudgetStore,
+    NetworkStore,
+    ProfileStore,
+    WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;
 

@@ -65,6 +65,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
         ttlMs: spec.ttlMs,
         labels: spec.labels,
         limits: limitsFor(spec),
+        guarded: spec.network.egress === "guarded",
         tethered,
       };
       let connection: Connection;
@@ -97,6 +98,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
 
     pause: pauseThrough(hold),
     metrics: metricsThrough(hold),
+    network: { door: (ref) => ({ socketPath: hold.socketOf(ref) }) },
 
     async close() {
       await pool.close();

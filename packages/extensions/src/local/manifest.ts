@@ -10,9 +10,9 @@ export const manifest: Manifest = {
   // when seccomp, cgroups and the posture test are in.
   isolation: { class: "process", technology: "linux namespaces" },
   images: ["host", "rootfs"],
-  facets: ["pty", "ports", "pause", "metrics"],
+  facets: ["pty", "ports", "pause", "metrics", "network"],
   persistence: ["ephemeral"],
-  // The network namespace has nothing but loopback, so "deny" is the kernel's to keep.
+  // A network namespace with loopback alone, or with a way that leads to the guard and nowhere else.
   egress: "enforced",
   credentials: "none",
   regions: [],

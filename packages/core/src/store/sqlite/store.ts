@@ -7,6 +7,7 @@ import { fromSqlite, inOurWords } from "./failure.ts";
 import { idempotencyCommands } from "./idempotency.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
+import { networkCommands } from "./networks.ts";
 import { type Connection, openConnection } from "./open.ts";
 import { pausingCommands } from "./pausing.ts";
 import { profileCommands } from "./profiles.ts";
@@ -23,6 +24,7 @@ export function openSqliteStore(path: string): Store {
     ...idempotencyCommands(connection),
     ...creatingCommands(connection),
     ...pausingCommands(connection),
+    ...networkCommands(connection),
     ...endingCommands(connection),
     ...sandboxCommands(connection),
     ...eventCommands(connection),

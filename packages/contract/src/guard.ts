@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { type GuardedNetwork, networkRuleSchema } from "./network.ts";
+
+/** One attempt of a sandbox to get out. */
+export const networkCallSchema = z.strictObject({
+  /** Counts up within the sandbox. */
+  seq: z.int().positive(),
+  atMs: z.int(),
+  /** As it was asked for, in the one spelling; absent where only an address was. */
+  host: z.string().optional(),
+  port: z.int(),
+  /** What was dialled. */
+  address: z.string().optional(),
+  via: z.enum(["name", "http-proxy", "socks", "address"]),
+  method: z.string().optional(),
+  path: z.string().optional(),
+  /** `audited`: no rule allows it, and the mode let it through. */
+  verdict: z.enum(["allowed", "denied", "audited", "failed"]),
+  /** The rule that decided. */
+  rule: z.string().optional(),
+  reason: z.string().optional(),
+  status: z.int().optional(),
+  upBytes: z.int().optional(),
+  downBytes: z.int().optional(),
+});
+export type NetworkCall = z.infer<typeof networkCallSchema>;
+
+export const networkCallListSchema = z.strictObject({
+  calls: z.array(networkCallSchema),
+  /** The rules that would have allowed what was not. */
+  proposed: z.array(networkRuleSchema),
+});
+
+/** Watches over the way out of every sandbox that has one. A process of its own. */
+export interface Guard {
+  /**
+   * Resolves when the sandbox's connections are decided by these rules. Until then, and whenever
+   * the guard is not there, they are refused. Asked again, the new rules hold.
+   */
+  protect(sandboxId: string, door: GuardDoor, network: GuardedNetwork): Promise<void>;
+  /** Connections that the new rules do not allow are closed. */
+  change(sandboxId: string, network: GuardedNetwork): Promise<void>;
+  /** Whether it has been asked to protect this one. */
+  knows(sandboxId: string): boolean;
+  forget(sandboxId: string): void;
+  /** What a sandbox tried, oldest first, as far as it is still kept. */
+  calls(sandboxId: string, afterSeq?: number): NetworkCall[];
+  close(): Promise<void>;
+}
+
+/** Where the guard gets hold of a sandbox's way out. */
+export interface GuardDoor {
+  /** A unix socket of boxd's. */
+  readonly socketPath: string;
+}

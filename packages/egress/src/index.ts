@@ -1,0 +1,1 @@
+export { createGuard, type GuardOptions } from "./supervise.ts";
