@@ -4,9 +4,6 @@ import { CapabilityReporter } from "./tests/capabilities/reporter.ts";
 export default defineConfig({
   test: {
     include: ["{packages,apps}/*/src/**/*.test.ts", "{tests,bench,scripts}/**/*.test.ts"],
-    // A virtual machine under emulation takes minutes, and its suite does not hold yet: only where
-    // SANDBOXER_GUEST is set.
-    exclude: process.env.SANDBOXER_GUEST ? [] : ["tests/guest/**"],
     pool: "forks",
     testTimeout: 30_000,
     // Starting a daemon or building something may take a while on a small machine.

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmodSync, copyFileSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -11,9 +11,11 @@ const run = promisify(execFile);
 
 export const TEST_IMAGE = "sandboxer-conformance:1";
 
-/** A small image made here, since tests reach no registry: static busybox and bash. */
+/** What the suite calls and busybox has not, or has otherwise. */
+const PACKAGES = ["bash", "dash", "coreutils", "findutils", "tar", "python3-minimal"];
+
+/** A small image made here, since tests reach no registry: static busybox below Debian's own tools. */
 export async function importTestImage({ cli, host }: Dockerd): Promise<void> {
-  await ensureDebianPackage("bash-static");
   const tree = mkdtempSync(join(tmpdir(), "sandboxer-image-"));
   try {
     await makeRootfs(tree);
@@ -22,7 +24,7 @@ export async function importTestImage({ cli, host }: Dockerd): Promise<void> {
     writeFileSync(join(tree, "etc/passwd"), "root:x:0:0:root:/root:/bin/sh\n");
     writeFileSync(join(tree, "etc/group"), "root:x:0:\n");
     rmdirSync(join(tree, "home/user"));
-    copyFileSync("/bin/bash-static", join(tree, "bin/bash"));
+    await copyPackages(tree);
     const archive = `${tree}.tar`;
     await run("tar", ["-C", tree, "-cf", archive, "."]);
     await run(cli, ["--host", host, "import", archive, TEST_IMAGE]);
@@ -31,3 +33,17 @@ export async function importTestImage({ cli, host }: Dockerd): Promise<void> {
     rmSync(tree, { recursive: true, force: true });
   }
 }
+
+/** The files of the packages and of all they need, as they are installed here. */
+async function copyPackages(tree: string): Promise<void> {
+  for (const name of PACKAGES) await ensureDebianPackage(name);
+  await run("bash", ["-euo", "pipefail", "-c", COPY, "bash", tree, ...PACKAGES], { maxBuffer: 64 << 20 });
+}
+
+const COPY = `
+tree=$1; shift
+apt-cache depends --recurse --installed --no-recommends --no-suggests --no-conflicts --no-breaks \\
+  --no-replaces --no-enhances "$@" | grep '^[a-z0-9]' | sort -u |
+  xargs dpkg -L | grep -v '^/usr/share/\\|diverted' | sort -u |
+  while read -r path; do if [ -f "$path" ]; then echo ".$path"; fi; done |
+  tar -C / -c --no-recursion -T - | tar -C "$tree" -x --keep-directory-symlink`;

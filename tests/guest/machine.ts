@@ -51,7 +51,8 @@ function qemuArguments({ folder, kernelImage, initramfs, disks, memoryMiB }: Mac
 
 /** The machine's own processor where it can be had, else an emulated one, which needs nothing. */
 function accelerator(): string[] {
-  return hasKvm() ? ["-accel", "kvm", "-cpu", "host"] : ["-accel", "tcg,thread=multi", "-cpu", "max"];
+  // Protection keys make Node's compiler lose track of its own pages now and then.
+  return hasKvm() ? ["-accel", "kvm", "-cpu", "host"] : ["-accel", "tcg,thread=multi", "-cpu", "max,-pku"];
 }
 
 /** A /dev/kvm on a processor that shows no virtualisation is nested emulation, and does not boot a kernel. */

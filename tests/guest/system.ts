@@ -9,6 +9,7 @@ import { debianKernel, type Kernel } from "./kernel.ts";
 
 /** Enough of Debian for Node, for boxd's tests and for the programs that the conformance suite runs. */
 const PACKAGES = [
+  "python3-minimal",
   ...["bash", "dash", "coreutils", "findutils", "grep", "sed", "util-linux", "perl-base"],
   ...["e2fsprogs", "libstdc++6", "busybox-static"],
 ];

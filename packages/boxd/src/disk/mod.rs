@@ -8,7 +8,7 @@ use crate::sys::loop_device::LoopDevice;
 use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
 use crate::sys::{credentials, path};
 use std::cell::RefCell;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
@@ -78,18 +78,15 @@ impl Disks {
 
     fn make(&self, near: &Path, Size { bytes, inodes }: Size) -> io::Result<OwnedFd> {
         let template = template::find(&self.templates, bytes, inodes)?;
-        let image = near.join("disk.img");
+        // It never has a name: however this ends, nothing of it is left behind.
         let file = File::options()
             .read(true)
             .write(true)
-            .create(true)
-            .truncate(true)
+            .custom_flags(libc::O_TMPFILE)
             .mode(0o600)
-            .open(&image)?;
-        let device = template::copy(&template, &file).and_then(|()| LoopDevice::over(&file));
-        // The device keeps it: nothing is left behind, however this ends.
-        fs::remove_file(&image)?;
-        let device = device?;
+            .open(near)?;
+        template::copy(&template, &file)?;
+        let device = LoopDevice::over(&file)?;
         let source = crate::sys::c_string(&device.path)?;
         // Its content dies with the sandbox, so nothing waits for the medium; and nothing fills
         // the sparse file but what the sandbox writes.
