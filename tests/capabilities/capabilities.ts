@@ -78,7 +78,7 @@ export const CAPABILITIES = {
   /** A network with the guard at one end and the world at the other; see tests/egress/lab. */
   "egress-lab": async () => {
     await CAPABILITIES.root();
-    for (const needed of ["iproute2", "curl"]) await ensureDebianPackage(needed);
+    for (const needed of ["iproute2", "curl", "python3", "git"]) await ensureDebianPackage(needed);
     await run("unshare", ["--net", "true"]).catch(() => {
       throw new Error("no network namespaces: run the tests as root of a machine or a privileged container");
     });

@@ -37,7 +37,7 @@ export interface Guard {
    * Resolves when the sandbox's connections are decided by these rules. Until then, and whenever
    * the guard is not there, they are refused. Asked again, the new rules hold.
    */
-  protect(sandboxId: string, door: GuardDoor, network: GuardedNetwork): Promise<void>;
+  protect(sandboxId: string, door: GuardDoor, network: GuardedNetwork): Promise<Protected>;
   /** Connections that the new rules do not allow are closed. */
   change(sandboxId: string, network: GuardedNetwork): Promise<void>;
   /** Whether it has been asked to protect this one. */
@@ -46,6 +46,11 @@ export interface Guard {
   /** What a sandbox tried, oldest first, as far as it is still kept. */
   calls(sandboxId: string, afterSeq?: number): NetworkCall[];
   close(): Promise<void>;
+}
+
+export interface Protected {
+  /** What the sandbox has to trust, for hosts whose requests are read. PEM. */
+  readonly certificate: string;
 }
 
 /** Where the guard gets hold of a sandbox's way out. */

@@ -49,6 +49,7 @@ export {
   type NetworkCall,
   networkCallListSchema,
   networkCallSchema,
+  type Protected,
 } from "./guard.ts";
 export { canonicalHost, type Host, type HostPattern, parseHostPattern } from "./host.ts";
 export {

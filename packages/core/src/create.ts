@@ -125,7 +125,7 @@ async function settle(house: House, sandbox: Sandbox, taken: Taken, claimed: boo
   const expiresAtMs = triedAtMs + sandbox.spec.ttlMs;
   const location = { extensionId, hostId: box.hostId, ref: box.ref };
   try {
-    await protect(house, sandbox, location);
+    await protect(house, sandbox, location, async () => box);
     const running = await house.store.settleCreate({
       sandboxId: sandbox.id,
       claimed,

@@ -42,7 +42,7 @@ export async function reach(
     askOf(house, place, (extension, ref, context) => extension.attach(ref, context)),
   );
   // Whoever uses a sandbox after its gateway went watches over it; what is guarded already stays.
-  if (sandbox.location) await protect(house, sandbox, sandbox.location);
+  if (sandbox.location) await protect(house, sandbox, sandbox.location, async () => box);
   return { sandbox, box };
 }
 

@@ -1,1 +1,2 @@
-export { createGuard, type GuardOptions } from "./supervise.ts";
+export type { GuardOptions } from "./process.ts";
+export { createGuard } from "./supervise.ts";

@@ -8,7 +8,12 @@ const TRIES = 2;
 /** Gives the addresses to dial, or throws a sentence that says why none. */
 export type Resolve = (host: string, cidrs: readonly string[]) => Promise<string[]>;
 
-export class Unreachable extends Error {}
+class Unreachable extends Error {}
+
+/** In a sentence, why there is nothing to dial. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Unreachable ? error.message : "its name cannot be resolved";
+}
 
 /**
  * Asks once; what was judged is what is dialled, so a name cannot change its mind in between. A

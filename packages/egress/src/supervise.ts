@@ -1,6 +1,3 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import {
   type Guard,
   type GuardDoor,
@@ -8,114 +5,91 @@ import {
   type NetworkCall,
   SandboxerError,
 } from "@sandboxer/contract";
-import { readLines, writeLine } from "./lines.ts";
-
-export interface GuardOptions {
-  readonly boxdPath: string;
-  /** For the guard's own socket. */
-  readonly dir: string;
-  /** Resolvers to ask instead of this machine's. */
-  readonly dns?: readonly string[];
-  /** What the guard is started with, before Node: for tests, which give it a network of its own. */
-  readonly prefix?: readonly string[];
-}
+import { type GuardOptions, keepGuard } from "./process.ts";
+import { type AuthorityKeys, newAuthority } from "./tls/certificate.ts";
 
 const ANSWERS_WITHIN_MS = 15_000;
-const RESTART_AFTER_MS = 100;
 const KEPT_CALLS = 1_000;
+const TRY_AGAIN_MS = 1_000;
 
+/** What the gateway knows of a sandbox under guard, so that a new guard can be told all of it. */
 interface Watched {
   readonly door: GuardDoor;
   network: GuardedNetwork;
+  readonly authority: AuthorityKeys;
   readonly calls: NetworkCall[];
   /** Where a call with this key of the guard's lies. */
   readonly seqs: Map<number, number>;
   lastSeq: number;
-  watching: PromiseWithResolvers<void>;
+  readonly watching: PromiseWithResolvers<void>;
 }
 
-/** Starts the guard when it is first needed, and again whenever it dies. */
+/** The gateway's side of the guard. */
 export function createGuard(options: GuardOptions): Guard {
   const watched = new Map<string, Watched>();
-  let child: ChildProcess | undefined;
-  let isClosed = false;
-  let restart: NodeJS.Timeout | undefined;
 
-  const say = (message: object): void => {
-    if (child?.stdin) writeLine(child.stdin, message);
-  };
-  const protect = (sandbox: string, { door, network }: Watched): void =>
-    say({ op: "protect", sandbox, socket: door.socketPath, network });
-
-  const hear = (message: Record<string, unknown>): void => {
-    const { event, sandbox, key, call, reason } = message;
+  const tell = (sandbox: string, { door, network, authority }: Watched): void =>
+    guard.say({ op: "protect", sandbox, socket: door.socketPath, network, authority });
+  const hear = ({ event, sandbox, key, call, reason }: Record<string, unknown>): void => {
     const one = watched.get(String(sandbox));
     if (!one) return;
     if (event === "watching") one.watching.resolve();
-    else if (event === "lost") one.watching.reject(unavailable(String(reason)));
     else if (event === "call") remember(one, Number(key), call as Omit<NetworkCall, "seq">);
+    else if (event === "lost") {
+      one.watching.reject(unavailable(String(reason)));
+      // It may have been somebody else's turn. Until then the sandbox itself refuses everything.
+      const again = () => watched.get(String(sandbox)) === one && tell(String(sandbox), one);
+      setTimeout(again, TRY_AGAIN_MS).unref();
+    }
   };
-
-  const start = (): void => {
-    if (child || isClosed) return;
-    mkdirSync(options.dir, { recursive: true, mode: 0o700 });
-    const started = launch(options);
-    child = started;
-    readLines(started.stdout as NonNullable<typeof started.stdout>, hear);
-    started.stdin?.on("error", () => {});
-    started.once("error", () => started.kill());
-    started.once("close", () => {
-      if (child !== started) return;
-      child = undefined;
-      if (isClosed || watched.size === 0) return;
-      for (const one of watched.values()) one.seqs.clear();
-      restart = setTimeout(start, RESTART_AFTER_MS);
-    });
-    for (const [sandbox, one] of watched) protect(sandbox, one);
+  const guard = keepGuard(options, {
+    hear,
+    started() {
+      for (const [sandbox, one] of watched) {
+        one.seqs.clear();
+        tell(sandbox, one);
+      }
+    },
+    isNeeded: () => watched.size > 0,
+  });
+  const forget = (sandbox: string): void => {
+    if (watched.delete(sandbox)) guard.say({ op: "forget", sandbox });
   };
 
   return {
     async protect(sandboxId, door, network) {
       const known = watched.get(sandboxId);
-      const watching = Promise.withResolvers<void>();
-      watching.promise.catch(() => {});
-      const calls = known?.calls ?? [];
-      const lastSeq = known?.lastSeq ?? 0;
-      const one: Watched = { door, network, calls, lastSeq, seqs: new Map(), watching };
+      const one = watch(sandboxId, door, network, known);
       watched.set(sandboxId, one);
-      if (child) protect(sandboxId, one);
-      else start();
-      await within(watching.promise, ANSWERS_WITHIN_MS);
+      // One that starts now is told of all of them.
+      if (!guard.start()) tell(sandboxId, one);
+      try {
+        await within(one.watching.promise, ANSWERS_WITHIN_MS);
+      } catch (error) {
+        if (watched.get(sandboxId) === one) forget(sandboxId);
+        throw error;
+      }
+      return { certificate: one.authority.certificate };
     },
     async change(sandboxId, network) {
       const one = watched.get(sandboxId);
       if (!one) throw new SandboxerError("invalid_state", "nobody guards this sandbox");
       one.network = network;
-      say({ op: "change", sandbox: sandboxId, network });
+      guard.say({ op: "change", sandbox: sandboxId, network });
     },
     knows: (sandboxId) => watched.has(sandboxId),
-    forget(sandboxId) {
-      if (watched.delete(sandboxId)) say({ op: "forget", sandbox: sandboxId });
-    },
+    forget,
     calls: (sandboxId, afterSeq = 0) =>
       (watched.get(sandboxId)?.calls ?? []).filter(({ seq }) => seq > afterSeq),
-    async close() {
-      isClosed = true;
-      clearTimeout(restart);
-      const leaving = child;
-      if (!leaving) return;
-      const gone = new Promise((resolve) => leaving.once("close", resolve));
-      leaving.stdin?.end();
-      await gone;
-    },
+    close: () => guard.close(),
   };
 }
 
-function launch({ boxdPath, dir, dns, prefix = [] }: GuardOptions): ChildProcess {
-  const main = fileURLToPath(new URL("./guard/main.ts", import.meta.url));
-  const options = ["--boxd", boxdPath, "--dir", dir, ...(dns ? ["--dns", dns.join(",")] : [])];
-  const [command = "", ...args] = [...prefix, process.execPath, main, ...options];
-  return spawn(command, args, { stdio: ["pipe", "pipe", "inherit"], env: {} });
+function watch(sandboxId: string, door: GuardDoor, network: GuardedNetwork, known?: Watched): Watched {
+  const watching = Promise.withResolvers<void>();
+  watching.promise.catch(() => {});
+  const { authority = newAuthority(`sandboxer ${sandboxId}`), calls = [], lastSeq = 0 } = known ?? {};
+  return { door, network, authority, calls, lastSeq, seqs: new Map(), watching };
 }
 
 function remember(one: Watched, key: number, call: Omit<NetworkCall, "seq">): void {

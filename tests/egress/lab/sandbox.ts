@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CreateBody, ExecResult, GuardedNetworkInput } from "@sandboxer/contract";
@@ -21,7 +21,9 @@ export async function openBench(): Promise<Bench> {
   const home = await mkdtemp(join(tmpdir(), "sandboxer-egress-"));
   const lab = await openLab();
   const { ca } = await lab.look();
-  const guard = { prefix: lab.prefix, dns: lab.dns };
+  const caFile = join(home, "lab.pem");
+  await writeFile(caFile, ca);
+  const guard = { prefix: lab.prefix, dns: lab.dns, caFile };
   const gateway = await openGateway({ home, listen: false, log: silent, guard });
   const client = createClient({ url: "http://localhost", apiKey: gateway.apiKey, fetch: gateway.fetch });
   return {
@@ -51,6 +53,22 @@ export async function openBench(): Promise<Bench> {
 export function curl(sandbox: Sandbox, ...args: string[]): Promise<ExecResult> {
   const usual = ["--silent", "--show-error", "--max-time", "10", "--cacert", "/home/user/lab.pem"];
   return sandbox.run(["curl", ...usual, ...args], { timeoutMs: 20_000 });
+}
+
+interface Probed {
+  readonly got?: string;
+  readonly error?: string;
+  readonly errno?: number;
+  readonly seconds?: number;
+}
+
+/** What a program gets that asks the kernel itself. */
+export async function probe(sandbox: Sandbox, order: Record<string, unknown>): Promise<Probed[]> {
+  const script = await readFile(new URL("probe.py", import.meta.url));
+  await sandbox.files.write("/home/user/probe.py", [script]);
+  const { stdout, stderr } = await sandbox.run(["python3", "/home/user/probe.py", JSON.stringify(order)]);
+  if (stdout.length === 0) throw new Error(text(stderr));
+  return JSON.parse(text(stdout));
 }
 
 export const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

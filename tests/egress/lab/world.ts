@@ -3,15 +3,16 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Socket } from "node:net";
 import { createSecureContext, type SecureContext } from "node:tls";
-import { createAuthority } from "../../../packages/egress/src/tls/certificate.ts";
+import { authorityOf, newAuthority } from "../../../packages/egress/src/tls/certificate.ts";
 import { serveDns } from "./dns.ts";
 import type { Recorded, WorldAnswer, WorldOrder } from "./lab.ts";
 
 /** The far side, alone in a network of its own: a resolver, servers, and a record of all that reached it. */
 const records: Recorded[] = [];
 const zone = new Map<string, string[][]>();
-const authority = createAuthority("lab");
-const stranger = createAuthority("nobody");
+const keys = newAuthority("lab");
+const authority = authorityOf(keys);
+const stranger = authorityOf(newAuthority("nobody"));
 const contexts = new Map<string, SecureContext>();
 const live = new Set<Socket>();
 
@@ -86,7 +87,7 @@ process.on("message", (order: WorldOrder) => {
   const say = (given: WorldAnswer) => process.send?.({ ...given, id: order.id });
   if (order.op === "name") zone.set(order.name, order.answers);
   if (order.op === "clear") records.splice(0);
-  say({ records: [...records], packets: packets(), live: live.size, ca: authority.pem });
+  say({ records: [...records], packets: packets(), live: live.size, ca: keys.certificate });
 });
 process.once("disconnect", () => process.exit(0));
 process.send?.({ id: 0 });

@@ -1,7 +1,7 @@
 import { isOver, type ListedBox, type Location, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import { isInstanceGone } from "../instance.ts";
-import { protect } from "../network/protect.ts";
+import { protectAgain } from "../network/protect.ts";
 import { ask, callContext } from "../registry/registry.ts";
 import type { UnfinishedSandbox } from "../store/store.ts";
 import { recordGone } from "./gone.ts";
@@ -110,7 +110,7 @@ async function settleRow(house: House, row: UnfinishedSandbox, found: Found): Pr
 
 /** Beside the round: one that is paused answers the guard only when it goes on. */
 function guardAgain(house: House, row: Sandbox, location: Location): void {
-  protect(house, row, location).catch((error) =>
+  protectAgain(house, row, location).catch((error) =>
     house.report(`guarding ${row.id}`, SandboxerError.from(error)),
   );
 }

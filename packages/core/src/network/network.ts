@@ -15,7 +15,7 @@ import { findSandbox, locate } from "../reach.ts";
 import { expandNetwork } from "./expand.ts";
 import { authorizeNetwork, narrowNetwork } from "./narrow.ts";
 import { proposeRules } from "./propose.ts";
-import { protect } from "./protect.ts";
+import { protectAgain } from "./protect.ts";
 
 /** The rules from now on. Connections that lose theirs are closed. */
 export async function changeNetwork(
@@ -41,7 +41,7 @@ export async function changeNetwork(
   });
   if (!changed?.location) throw new SandboxerError("sandbox_gone", "it ended meanwhile");
   if (house.guard?.knows(sandbox.id)) await house.guard.change(sandbox.id, expandNetwork(network));
-  else await protect(house, changed, changed.location);
+  else await protectAgain(house, changed, changed.location);
   return changed;
 }
 

@@ -1,13 +1,17 @@
+import type { Socket } from "node:net";
 import { canonicalHost, type GuardedNetwork } from "@sandboxer/contract";
 import { compile } from "../policy/compile.ts";
-import { type Decision, decideConnection } from "../policy/decide.ts";
-import { type Resolve, Unreachable } from "../resolve.ts";
+import { type Decision, decideConnection, decideRequest } from "../policy/decide.ts";
+import { type Resolve, reasonOf } from "../resolve.ts";
+import { type Inspected, inspect } from "./inspection.ts";
 import type { Relay, RelayEvent } from "./relay.ts";
-import { createWard, type Noted, type Ward } from "./ward.ts";
+import { createWard, type Noted, type Protection, type Ward } from "./ward.ts";
 
 export interface GuardParts {
   readonly relay: Relay;
   readonly resolve: Resolve;
+  /** Whom to trust on the far side of what is read. */
+  readonly ca: readonly string[];
   /** The first word on a call, and later ones under the same key. */
   note(sandbox: string, key: number, call: Noted): void;
   watching(sandbox: string): void;
@@ -16,20 +20,23 @@ export interface GuardParts {
 
 type Opened = Extract<RelayEvent, { event: "open" }>;
 type Over = Extract<RelayEvent, { event: "over" }>;
+type Allowed = Exclude<Decision, { verdict: "denied" }>;
 
 /** Every connection of every sandbox is decided here, and nowhere else. */
 export class Decider {
   readonly #parts: GuardParts;
   readonly #wards = new Map<string, Ward>();
+  readonly #inspected = new Map<number, Inspected>();
   #lastKey = 0;
 
   constructor(parts: GuardParts) {
     this.#parts = parts;
   }
 
-  protect(sandbox: string, socketPath: string, network: GuardedNetwork): void {
-    this.#wards.set(sandbox, createWard(sandbox, network));
-    this.#parts.relay.order({ op: "watch", sandbox, socket: socketPath });
+  protect(protection: Protection): void {
+    const { sandbox, socket } = protection;
+    this.#wards.set(sandbox, createWard(protection));
+    this.#parts.relay.order({ op: "watch", sandbox, socket });
   }
 
   change(sandbox: string, network: GuardedNetwork): void {
@@ -58,34 +65,71 @@ export class Decider {
     }
   }
 
+  /** The relay brings a connection that is to be read. */
+  take(tunnel: number, socket: Socket): void {
+    const inspected = this.#inspected.get(tunnel);
+    if (!inspected) return void socket.destroy();
+    const { resolve, ca } = this.#parts;
+    void inspect(socket, inspected, { resolve, ca, note: (sandbox, call) => this.#write(sandbox, call) });
+  }
+
   async #open(opened: Opened): Promise<void> {
-    const { tunnel, sandbox, port, via } = opened;
+    const { sandbox, port, via } = opened;
     const ward = this.#wards.get(sandbox);
+    if (ward && opened.host === "") return this.#read(opened.tunnel, { ward, via, scheme: "http" });
     const host = canonicalHost(opened.host);
     const call = { atMs: Date.now(), port, via, ...(host && { host: host.text }) };
     if (!ward || !host)
       return this.#refuse(opened, { ...call, verdict: "denied", reason: "this is no host" });
-    const decide = () => decideConnection(ward.policy, { host: host.text, port });
-    const decision = decide();
-    if (decision.verdict === "denied") return this.#refuse(opened, { ...call, ...decision });
-    const { verdict, carriage, rule, cidrs } = decision;
-    const told = { ...call, ...(rule && { rule }) };
-    const addresses = await this.#parts.resolve(host.text, cidrs).catch(reasonOf);
+    const place = { host: host.text, port };
+    const decision = decideConnection(ward.policy, place);
+    if (decision.verdict === "denied") {
+      // In the clear there is a way to say why: each request is denied with a sentence.
+      if (port === 80 && via === "name")
+        return this.#read(opened.tunnel, { ward, via, scheme: "http", place });
+      return this.#refuse(opened, { ...call, ...decision });
+    }
+    const told = { ...call, ...(decision.rule && { rule: decision.rule }) };
+    const addresses = await this.#parts.resolve(host.text, decision.cidrs).catch(reasonOf);
     if (typeof addresses === "string") {
       return this.#refuse(opened, { ...told, verdict: "denied", reason: addresses });
     }
-    const stillAllowed = () => isSame(decision, decide());
     // While the name was looked up, the rules may have changed.
-    if (this.#wards.get(sandbox) !== ward || !stillAllowed()) {
+    if (this.#wards.get(sandbox) !== ward || !isSame(decision, decideConnection(ward.policy, place))) {
       return this.#refuse(opened, { ...told, verdict: "denied", reason: "the rules have changed" });
     }
-    const noted: Noted = { ...told, verdict, address: addresses[0] ?? "" };
+    this.#admit(opened, ward, decision, addresses, { ...told, verdict: decision.verdict });
+  }
+
+  #admit(
+    { tunnel, via, port }: Opened,
+    ward: Ward,
+    decision: Allowed,
+    addresses: string[],
+    call: Noted,
+  ): void {
+    const place = { host: call.host ?? "", port };
+    const { carriage } = decision;
     if (carriage === "inspected-tls" || carriage === "inspected-http") {
-      return this.#refuse(opened, { ...noted, verdict: "denied", reason: "requests cannot be read yet" });
+      const scheme = carriage === "inspected-tls" ? "https" : "http";
+      return this.#read(tunnel, { ward, via, scheme, place, addresses }, decision);
     }
-    ward.tunnels.set(tunnel, { key: this.#write(sandbox, noted), call: noted, sandbox, stillAllowed });
-    const named = host.kind === "name" ? { name: host.text } : {};
+    const noted = { ...call, address: addresses[0] ?? "" };
+    const stillAllowed = () => isSame(decision, decideConnection(ward.policy, place));
+    ward.tunnels.set(tunnel, { noted: { key: this.#write(ward.sandbox, noted), call: noted }, stillAllowed });
+    const named = canonicalHost(place.host)?.kind === "name" ? { name: place.host } : {};
     this.#parts.relay.order({ op: "dial", tunnel, addresses, port, tls: carriage === "tls", ...named });
+  }
+
+  #read(tunnel: number, inspected: Inspected, decision?: Allowed): void {
+    const { ward, place } = inspected;
+    this.#inspected.set(tunnel, inspected);
+    const stillAllowed = () => {
+      if (place && decision && !isSame(decision, decideConnection(ward.policy, place))) return false;
+      return !inspected.asked || decideRequest(ward.policy, inspected.asked).verdict !== "denied";
+    };
+    ward.tunnels.set(tunnel, { stillAllowed });
+    this.#parts.relay.order({ op: "inspect", tunnel });
   }
 
   #refuse(opened: Opened, call: Noted): void {
@@ -94,14 +138,14 @@ export class Decider {
   }
 
   #over({ tunnel, reason, up, down }: Over): void {
+    this.#inspected.delete(tunnel);
     for (const { sandbox, tunnels } of this.#wards.values()) {
-      const one = tunnels.get(tunnel);
-      if (!one) continue;
+      const noted = tunnels.get(tunnel)?.noted;
       tunnels.delete(tunnel);
+      if (!noted) continue;
       const isWhole = reason === "done";
       const ended = isWhole ? {} : { reason, ...(reason !== "closed" && { verdict: "failed" as const }) };
-      this.#parts.note(sandbox, one.key, { ...one.call, ...ended, upBytes: up, downBytes: down });
-      return;
+      this.#parts.note(sandbox, noted.key, { ...noted.call, ...ended, upBytes: up, downBytes: down });
     }
   }
 
@@ -110,10 +154,6 @@ export class Decider {
     this.#parts.note(sandbox, this.#lastKey, call);
     return this.#lastKey;
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Unreachable ? error.message : "its name cannot be resolved";
 }
 
 /** Still let through, and carried in the same way. */

@@ -1,8 +1,10 @@
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { guardedNetworkSchema } from "@sandboxer/contract";
 import { z } from "zod";
+import { listenForTunnels } from "../http/inspector.ts";
+import { trusted } from "../http/upstream.ts";
 import { readLines, writeLine } from "../lines.ts";
 import { createResolve } from "../resolve.ts";
 import { Decider } from "./guard.ts";
@@ -15,15 +17,26 @@ const orderSchema = z.discriminatedUnion("op", [
     sandbox: z.string(),
     socket: z.string(),
     network: guardedNetworkSchema,
+    authority: z.strictObject({
+      name: z.string(),
+      certificate: z.string(),
+      rootKey: z.string(),
+      leafKey: z.string(),
+    }),
   }),
   z.strictObject({ op: z.literal("change"), sandbox: z.string(), network: guardedNetworkSchema }),
   z.strictObject({ op: z.literal("forget"), sandbox: z.string() }),
 ]);
 
 const { values } = parseArgs({
-  options: { boxd: { type: "string" }, dir: { type: "string" }, dns: { type: "string" } },
+  options: {
+    boxd: { type: "string" },
+    dir: { type: "string" },
+    dns: { type: "string" },
+    ca: { type: "string" },
+  },
 });
-const { boxd, dir, dns } = values;
+const { boxd, dir, dns, ca } = values;
 if (!boxd || !dir) throw new Error("--boxd and --dir are needed");
 
 const say = (message: object) => writeLine(process.stdout, message);
@@ -37,15 +50,17 @@ const relay: Relay = startRelay(boxd, inspector, (event) =>
 const decider = new Decider({
   relay,
   resolve: createResolve(dns?.split(",")),
+  ca: trusted(ca ? [readFileSync(ca, "utf8")] : []),
   note: (sandbox, key, call) => say({ event: "call", sandbox, key, call }),
   watching: (sandbox) => say({ event: "watching", sandbox }),
   lost: (sandbox, reason) => say({ event: "lost", sandbox, reason }),
 });
 hear = (event) => decider.hear(event);
+listenForTunnels(inspector, (tunnel, socket) => decider.take(tunnel, socket));
 
 readLines(process.stdin, (message) => {
   const order = orderSchema.parse(message);
-  if (order.op === "protect") decider.protect(order.sandbox, order.socket, order.network);
+  if (order.op === "protect") decider.protect(order);
   else if (order.op === "change") decider.change(order.sandbox, order.network);
   else decider.forget(order.sandbox);
 });

@@ -1,15 +1,16 @@
+import type { SecureContext } from "node:tls";
 import type { GuardedNetwork, NetworkCall } from "@sandboxer/contract";
+import { createContexts } from "../http/inspector.ts";
 import { compile, type Policy } from "../policy/compile.ts";
+import { type AuthorityKeys, authorityOf } from "../tls/certificate.ts";
 
 /** What is written down of a call; its number is given where it is kept. */
 export type Noted = Omit<NetworkCall, "seq">;
 
 /** A connection that was let through, for as long as it lasts. */
 export interface Tunnel {
-  readonly sandbox: string;
-  /** Under which it was noted. */
-  readonly key: number;
-  readonly call: Noted;
+  /** Under which it was noted; a connection that is read has its requests noted instead. */
+  readonly noted?: { readonly key: number; readonly call: Noted };
   /** By the rules of now. */
   stillAllowed(): boolean;
 }
@@ -19,8 +20,18 @@ export interface Ward {
   readonly sandbox: string;
   policy: Policy;
   readonly tunnels: Map<number, Tunnel>;
+  /** What this sandbox takes for the certificate of a host. */
+  readonly contextFor: (host: string) => SecureContext;
 }
 
-export function createWard(sandbox: string, network: GuardedNetwork): Ward {
-  return { sandbox, policy: compile(network), tunnels: new Map() };
+export interface Protection {
+  readonly sandbox: string;
+  readonly socket: string;
+  readonly network: GuardedNetwork;
+  readonly authority: AuthorityKeys;
+}
+
+export function createWard({ sandbox, network, authority }: Protection): Ward {
+  const contextFor = createContexts(authorityOf(authority));
+  return { sandbox, policy: compile(network), tunnels: new Map(), contextFor };
 }

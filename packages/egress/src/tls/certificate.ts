@@ -1,11 +1,26 @@
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from "node:crypto";
 import { isIPv4, isIPv6 } from "node:net";
 import { bits, explicit, implicit, integer, octets, oid, sequence, setOf, time, utf8, yes } from "./der.ts";
 
-/** Signs leaves for one sandbox. Its key is in this process's memory and nowhere else. */
+/** What an authority is made of. It exists in memory and nowhere else, and goes with its sandbox. */
+export interface AuthorityKeys {
+  readonly name: string;
+  readonly certificate: string;
+  readonly rootKey: string;
+  /** All leaves share one key: it never leaves the guard either. */
+  readonly leafKey: string;
+}
+
+/** Signs leaves for one sandbox. */
 export interface Authority {
-  readonly pem: string;
-  /** A certificate for exactly this host, with the key that all leaves of this authority share. */
+  /** A certificate for exactly this host. */
   issue(host: string, validity?: Partial<Validity>): { readonly cert: string; readonly key: string };
 }
 
@@ -21,30 +36,32 @@ const BEFORE_MS = 3_600_000;
 /** Longer than any sandbox lives. */
 const DAYS = 8;
 
-export function createAuthority(name: string): Authority {
+export function newAuthority(name: string): AuthorityKeys {
   const root = newKey();
-  const leaf = newKey();
-  const issuer = nameOf(name);
-  const rootId = keyId(root);
-  const root509 = certificate({
-    subject: issuer,
-    issuer,
+  const certificate = certify({
+    subject: nameOf(name),
+    issuer: nameOf(name),
     signer: root,
     publicKey: root,
     validity: validity(),
     extensions: [
       extension("2.5.29.19", sequence(yes()), true),
       extension("2.5.29.15", bits(Buffer.from([0x06]), 1), true),
-      extension("2.5.29.14", octets(rootId)),
+      extension("2.5.29.14", octets(keyId(root))),
     ],
   });
-  const key = leaf.export({ type: "pkcs8", format: "pem" }) as string;
+  return { name, certificate: pemOf(certificate), rootKey: exported(root), leafKey: exported(newKey()) };
+}
+
+export function authorityOf({ name, rootKey, leafKey }: AuthorityKeys): Authority {
+  const root = createPrivateKey(rootKey);
+  const leaf = createPrivateKey(leafKey);
+  const rootId = keyId(root);
   return {
-    pem: pemOf(root509),
     issue(host, given = {}) {
-      const leaf509 = certificate({
+      const certificate = certify({
         subject: sequence(),
-        issuer,
+        issuer: nameOf(name),
         signer: root,
         publicKey: leaf,
         validity: { ...validity(), ...given },
@@ -56,10 +73,12 @@ export function createAuthority(name: string): Authority {
           extension("2.5.29.35", sequence(implicit(0, rootId))),
         ],
       });
-      return { cert: pemOf(leaf509), key };
+      return { cert: pemOf(certificate), key: leafKey };
     },
   };
 }
+
+const exported = (key: KeyObject): string => key.export({ type: "pkcs8", format: "pem" }) as string;
 
 interface Parts {
   readonly subject: Buffer;
@@ -70,7 +89,7 @@ interface Parts {
   readonly extensions: readonly Buffer[];
 }
 
-function certificate({ subject, issuer, signer, publicKey, validity, extensions }: Parts): Buffer {
+function certify({ subject, issuer, signer, publicKey, validity, extensions }: Parts): Buffer {
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
   const content = sequence(
