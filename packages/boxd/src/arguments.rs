@@ -14,10 +14,11 @@ Usage:
       Goes to the background and returns as soon as it listens, unless --foreground.
       Exits by itself after N ms without sandboxes and clients. Exit code 3: DIR is taken.
       --die-at is for tests: it ends as by kill -9 when it comes to that place of its code.
-  boxd serve --id ID (--socket PATH | --stdio) [--ttl-ms N] [--ensure-user]
+  boxd serve --id ID (--socket PATH | --stdio) [--ttl-ms N] [--ensure-user] [--guarded]
       Does the work inside a place that something else has isolated, such as a container.
       Ends by itself after N ms. --ensure-user gives the place a `user` with a home, if it
-      has none. Programs inherit the environment that boxd was started with.
+      has none. --guarded makes a way out for the guard and a network of its own before it, which
+      takes the right to do so; programs do not get it. Programs inherit the environment that boxd was started with.
   boxd relay --inspector PATH
       Carries what sandboxes send out, for the guard that speaks on standard input and output.
       Hands connections that the guard wants to read to the socket PATH. Ends with its input.
@@ -48,6 +49,7 @@ pub struct ServeOptions {
     pub socket: Option<PathBuf>,
     pub ttl: Option<Duration>,
     pub ensure_user: bool,
+    pub guarded: bool,
 }
 
 #[derive(Debug, PartialEq)]
@@ -92,7 +94,7 @@ fn parse_hold(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, 
 
 fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
     let (mut id, mut socket, mut stdio) = (None, None, false);
-    let (mut ttl, mut ensure_user) = (None, false);
+    let (mut ttl, mut ensure_user, mut guarded) = (None, false, false);
     while let Some(option) = arguments.next() {
         match option.to_str() {
             Some("--id") => {
@@ -103,6 +105,7 @@ fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
             Some("--stdio") => stdio = true,
             Some("--ttl-ms") => ttl = Some(milliseconds(&option, &mut arguments)?),
             Some("--ensure-user") => ensure_user = true,
+            Some("--guarded") => guarded = true,
             _ => return Err(format!("unknown option {option:?}; see boxd --help")),
         }
     }
@@ -110,7 +113,7 @@ fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
         return Err("one of --socket and --stdio is needed".to_string());
     }
     let id = id.ok_or("--id is missing")?;
-    Ok(Command::Serve(ServeOptions { id, socket, ttl, ensure_user }))
+    Ok(Command::Serve(ServeOptions { id, socket, ttl, ensure_user, guarded }))
 }
 
 fn parse_relay(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
@@ -167,6 +170,7 @@ mod tests {
                 socket: None,
                 ttl: Some(Duration::from_millis(9)),
                 ensure_user: false,
+                guarded: false,
             }))
         );
         for wrong in [

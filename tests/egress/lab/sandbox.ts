@@ -17,7 +17,8 @@ export interface Bench {
   close(): Promise<void>;
 }
 
-export async function openBench(): Promise<Bench> {
+export async function openBench(environment: Record<string, string> = {}): Promise<Bench> {
+  Object.assign(process.env, environment);
   const home = await mkdtemp(join(tmpdir(), "sandboxer-egress-"));
   const lab = await openLab();
   const { ca } = await lab.look();

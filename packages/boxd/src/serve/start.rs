@@ -44,7 +44,7 @@ impl Server {
         Ok(server)
     }
 
-    pub fn at_socket(id: &str, path: &Path) -> Result<Server, Failure> {
+    pub fn at_socket(id: &str, path: &Path, way_out: Option<WayOut>) -> Result<Server, Failure> {
         signal::reset_for_server();
         let listen = || {
             // A socket that is there is what an earlier run of the same place left.
@@ -53,7 +53,11 @@ impl Server {
             }
             let listener = UnixListener::bind(path)?;
             listener.set_nonblocking(true)?;
-            start(id, environment::inherited(), Some(listener))
+            let mut server = start(id, environment::inherited(), Some(listener))?;
+            if let Some(way_out) = way_out {
+                server.keep_way_out(way_out)?;
+            }
+            Ok(server)
         };
         listen().map_err(|error| Failure::about_path(path.display(), &error))
     }

@@ -55,6 +55,8 @@ pub fn name_resolver() -> io::Result<()> {
     let file = "/etc/resolv.conf";
     fs::create_dir_all("/etc")?;
     match fs::remove_file(file) {
+        // Somebody has mounted one there, which can be written but not removed.
+        Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
