@@ -37,6 +37,12 @@ export const CAPABILITIES = {
     });
     return { uid: ORDINARY_UID, gid: ORDINARY_UID };
   },
+  /** What gives an ordinary user subordinate ids; see tests/security/lend-ids.sh. */
+  "subordinate-ids": async () => {
+    await CAPABILITIES.root();
+    await ensureDebianPackage("uidmap");
+    return { uid: ORDINARY_UID, gid: ORDINARY_UID };
+  },
   boxd: async () => {
     const path = fileURLToPath(new URL("../../packages/boxd/target/release/boxd", import.meta.url));
     try {

@@ -11,6 +11,15 @@ import { requires } from "../capabilities/requires.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 const { describe, given } = await requires("linux-userns", "boxd", "ordinary-user");
+const lending = await requires("linux-userns", "boxd", "subordinate-ids");
+
+const LEND = join(root, "tests/security/lend-ids.sh");
+const LENT_FROM = 700_000;
+
+interface Ids {
+  readonly uid: number;
+  readonly gid: number;
+}
 
 interface Outcome {
   readonly name: string;
@@ -24,17 +33,14 @@ const REFUSED: Readonly<Record<string, string>> = Object.fromEntries(
   CASES.pause?.map(({ name }) => [name, NO_FREEZER]) ?? [],
 );
 
-/**
- * The suite again, with neither root nor a subordinate range: in a copy the other user can read,
- * wherever this checkout lies.
- */
-describe("conformance: local, as an ordinary user", () => {
+/** The suite again, in a copy the other user can read, wherever this checkout lies. */
+function suite(notInForce: readonly string[], asUser: (place: string) => readonly string[], ids: () => Ids) {
   let place: string;
   const outcomes = new Map<string, Outcome>();
   let table: { bestEffort: string[]; refusal: { code?: string; message?: string } };
 
   beforeAll(async () => {
-    const { uid, gid } = given["ordinary-user"];
+    const { uid, gid } = ids();
     place = await mkdtemp(join(tmpdir(), "sandboxer-ordinary-"));
     await chown(place, uid, gid);
     for (const part of ["packages/contract", "packages/extensions", "tests/conformance"]) {
@@ -47,17 +53,12 @@ describe("conformance: local, as an ordinary user", () => {
     for (const room of ["contract", "extensions"]) {
       await symlink(join(place, "packages", room), join(place, "node_modules/@sandboxer", room));
     }
-    const { stdout } = await promisify(execFile)(
-      join(place, "node"),
-      [join(place, "tests/conformance/as-ordinary-user.ts")],
-      {
-        uid,
-        gid,
-        cwd: place,
-        timeout: 120_000,
-        env: { TMPDIR: place, HOME: place, PATH: process.env.PATH, SANDBOXER_BOXD: join(place, "boxd") },
-      },
-    );
+    const variables = [`TMPDIR=${place}`, `HOME=${place}`, `SANDBOXER_BOXD=${join(place, "boxd")}`];
+    const program = [join(place, "node"), join(place, "tests/conformance/as-ordinary-user.ts")];
+    const { stdout } = await promisify(execFile)("env", [...asUser(place), "env", ...variables, ...program], {
+      cwd: place,
+      timeout: 120_000,
+    });
     for (const line of stdout.trim().split("\n")) {
       const said = JSON.parse(line);
       if (said.name) outcomes.set(said.name, said);
@@ -80,17 +81,29 @@ describe("conformance: local, as an ordinary user", () => {
   }
 
   it("says what is not in force, exactly", () => {
-    expect(table.bestEffort.map((sentence) => sentence.split(":")[0]).sort()).toEqual([
-      "cpus",
-      "disk",
-      "memory",
-      "pids",
-    ]);
-    for (const sentence of table.bestEffort) expect(sentence).toMatch(/: not limited, because ./);
+    expect(table.bestEffort.map((sentence) => sentence.split(":")[0]).sort()).toEqual(notInForce);
+    for (const sentence of table.bestEffort) expect(sentence).toMatch(/: (not limited|only one), because ./);
   });
 
   it("refuses a sandbox whose limits are required, and names the layer", () => {
     expect(table.refusal.code).toBe("extension_unavailable");
     expect(table.refusal.message).toMatch(/limits are required, and cpus cannot be limited: .*control group/);
   });
+}
+
+const become = ({ uid, gid }: Ids): string[] =>
+  process.getuid?.() === 0 ? ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"] : [];
+
+describe("conformance: local, as an ordinary user with one id", () => {
+  const ids = () => given["ordinary-user"];
+  suite(["cpus", "disk", "memory", "pids", "users"], () => become(ids()), ids);
+});
+
+lending.describe("conformance: local, as an ordinary user with subordinate ids", () => {
+  const ids = () => lending.given["subordinate-ids"];
+  const lend = (place: string): string[] => {
+    const { uid, gid } = ids();
+    return ["unshare", "--mount", "sh", LEND, place, `${uid}`, `${gid}`, `${LENT_FROM}`, ...become(ids())];
+  };
+  suite(["cpus", "disk", "memory", "pids"], lend, ids);
 });

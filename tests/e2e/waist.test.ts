@@ -28,7 +28,8 @@ describe("the waist, from outside", () => {
     cli = (...args) => run(args);
   });
   afterAll(async () => {
-    for await (const sandbox of client.sandboxes.all({ states: ["running"] })) await sandbox.destroy();
+    for await (const sandbox of client.sandboxes.all({ states: ["running", "paused"] }))
+      await sandbox.destroy();
     await gateway.close();
     vi.unstubAllEnvs();
     await rm(home, { recursive: true, force: true });
@@ -69,6 +70,37 @@ describe("the waist, from outside", () => {
     await expect(agent.sandboxes.get(sandbox.id)).rejects.toMatchObject({ code: "unauthenticated" });
     await expect.poll(() => sleeping(owner)).toBe(false);
     await owner.destroy();
+  });
+
+  it("lets a reviewer into a sandbox who reads and runs, and cannot write; both by command line", async () => {
+    const label = ["create", "--reuse", "agent:build", "--ttl", "5m"];
+    const id = (await cli(...label)).stdout.trim();
+    expect((await cli(...label)).stdout.trim(), "the living one of the label").toBe(id);
+    const lead = await client.sandboxes.get(id);
+    await lead.files.write("plan", [Buffer.from("first\n")]);
+    const { apiKey, key } = await client.keys.create({ role: "operator" });
+    const made = await cli("attach", id, "--key", key.id, "--read-only", "--conversation", "r1", "--json");
+    const { attachment } = JSON.parse(made.stdout);
+    const seen = await clientOf(apiKey).sandboxes.get(id);
+    const run = async (script: string) => {
+      const { stdout, exit } = await seen.run(["sh", "-c", script]);
+      return `${Buffer.from(stdout)}${exit.kind === "exited" ? exit.code : exit.kind}`;
+    };
+    expect(await run("id -u; cat plan")).toBe(`${attachment.uid}\nfirst\n0`);
+    for (const script of ["echo x > plan", "echo x > other", "rm -f plan", "chmod 777 .", "kill -9 1"]) {
+      expect(await run(`${script} 2>/dev/null`), script).not.toMatch(/^0$/);
+    }
+    expect(Buffer.from((await lead.run(["cat", "plan"])).stdout).toString()).toBe("first\n");
+    expect(await run("echo mine > /tmp/mine; cat /tmp/mine"), "its own /tmp files").toBe("mine\n0");
+    await expect(seen.files.write("plan", [])).rejects.toMatchObject({ code: "policy_denied" });
+    await expect(seen.destroy()).rejects.toMatchObject({ code: "policy_denied" });
+    expect((await cli("attachments", id)).stdout).toContain("r1");
+    expect((await cli("detach", attachment.id)).stdout.trim()).toBe(attachment.id);
+    await expect(clientOf(apiKey).sandboxes.get(id)).rejects.toMatchObject({ code: "not_found" });
+    const own = JSON.parse((await cli("attach", id, "--name", "talk", "--json")).stdout).attachment;
+    const as = await cli("exec", id, "--as", own.id, "--", "echo", "through");
+    expect(as.stdout).toBe("through\n");
+    await lead.destroy();
   });
 
   it("answers a repeated create once, over HTTP and by command line", async () => {

@@ -79,7 +79,7 @@ function sandboxIdsOf(home: string): string[] {
 }
 
 const EXPECTED = [
-  /^root\.key$/,
+  /^(root|secrets)\.key$/,
   /^state\.db(-wal|-shm)?$/,
   /^gateway\.lock(-journal)?$/,
   /^engine\/(hold\.(lock|log|sock)|cgroups)$/,

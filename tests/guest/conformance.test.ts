@@ -21,8 +21,8 @@ interface Said {
 /** What is not in force where there is version 2 of control groups alone, by who asks. */
 const NOT_IN_FORCE: Readonly<Record<Posture, readonly string[]>> = {
   root: [],
-  user: ["cpus", "disk", "memory", "pids"],
-  delegated: ["disk"],
+  user: ["cpus", "disk", "memory", "pids", "users"],
+  delegated: ["disk", "users"],
 };
 const POSTURES = Object.keys(NOT_IN_FORCE) as Posture[];
 

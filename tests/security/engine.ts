@@ -1,6 +1,7 @@
 import { chmod, chown, copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import {
   type Box,
   collect,
@@ -12,6 +13,7 @@ import {
   newRowId,
   newSandboxId,
   type Process,
+  type SandboxSpec,
 } from "@sandboxer/contract";
 import { createLocalExtension } from "@sandboxer/extensions/local";
 import { PLAIN_SPEC } from "../conformance/direct.ts";
@@ -26,6 +28,10 @@ export interface EngineOptions {
   readonly boxdPath: string;
   /** Whose engine it is; left out, the one of whoever runs the tests. */
   readonly owner?: Ids;
+  /** The first of the subordinate ids that the host lends its owner; left out, it lends none. */
+  readonly lentFrom?: number;
+  /** How many sandboxes it makes ahead; left out, none. */
+  readonly pool?: number;
   /** Lines of bash that run before boxd does, in its process. */
   readonly before?: readonly string[];
   /** A program, with its first arguments, that runs boxd. */
@@ -42,10 +48,16 @@ export interface Said {
 export interface Engine {
   readonly dir: string;
   readonly extension: Extension;
-  create(image?: Image, env?: Record<string, string>): Promise<Box>;
+  create(image?: Image, env?: Record<string, string>, more?: Partial<SandboxSpec>): Promise<Box>;
+  /** One that was made ahead and is now somebody's. */
+  claim(): Promise<Box>;
+  /** Stops every process of it where it is, and lets it go on. */
+  pauseAndResume(box: Box): Promise<void>;
   destroy(box: Box): Promise<void>;
   close(): Promise<void>;
 }
+
+const LEND = fileURLToPath(new URL("lend-ids.sh", import.meta.url));
 
 const context = { installationId: newRowId("ins"), orgId: newRowId("org") };
 
@@ -54,12 +66,25 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const dir = join(place, "engine");
   await chmod(place, 0o755);
   await mkdir(dir, { mode: 0o700 });
-  const extension = createLocalExtension({ dir, boxdPath: await writeLauncher(place, options) });
+  const { pool = 0 } = options;
+  const extension = createLocalExtension({ dir, pool, boxdPath: await writeLauncher(place, options) });
   const engine: Engine = {
     dir,
     extension,
-    create: (image = { kind: "host" }, env = {}) =>
-      extension.create({ ...PLAIN_SPEC, image, env }, { ...context, sandboxId: newSandboxId() }),
+    create: (image = { kind: "host" }, env = {}, more = {}) =>
+      extension.create({ ...PLAIN_SPEC, image, env, ...more }, { ...context, sandboxId: newSandboxId() }),
+    async claim() {
+      await engine.destroy(await engine.create());
+      await somethingMadeAhead(dir);
+      const box = await engine.create();
+      const record = JSON.parse(await readFile(join(dir, "boxes", box.ref, "box.json"), "utf8"));
+      if (record.madeAs === undefined) throw new Error("it was not made ahead");
+      return box;
+    },
+    async pauseAndResume(box) {
+      await extension.pause?.pause(box.ref, context);
+      await extension.pause?.resume(box.ref, context);
+    },
     destroy: (box) => extension.destroy(box.ref, context),
     async close() {
       for (const box of await extension.list(context)) await extension.destroy(box.ref, context);
@@ -71,15 +96,32 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   return engine;
 }
 
+/** hold writes down a sandbox before its pool can know of it, so a little more time is given. */
+async function somethingMadeAhead(dir: string): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (Date.now() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    if ((await readdir(join(dir, "boxes"))).length > 0) break;
+  }
+  await new Promise((resolve) => setTimeout(resolve, 200));
+}
+
 /** A program that takes boxd's place and becomes it. */
 async function writeLauncher(place: string, options: EngineOptions): Promise<string> {
   const boxd = join(place, "boxd");
   await copyFile(options.boxdPath, boxd);
   await chmod(boxd, 0o755);
-  const { owner } = options;
+  const { owner, lentFrom } = options;
+  const lend =
+    owner && lentFrom ? `unshare --mount sh ${LEND} ${place} ${owner.uid} ${owner.gid} ${lentFrom} ` : "";
   const drop = owner ? `setpriv --reuid ${owner.uid} --regid ${owner.gid} --clear-groups ` : "";
   const through = (options.through ?? []).map((word) => `${word} `).join("");
-  const lines = ["#!/bin/bash", ...(options.before ?? []), `exec env -i ${drop}${through}${boxd} "$@"`, ""];
+  const lines = [
+    "#!/bin/bash",
+    ...(options.before ?? []),
+    `exec env -i ${lend}${drop}${through}${boxd} "$@"`,
+    "",
+  ];
   const launcher = join(place, "launch");
   await writeFile(launcher, lines.join("\n"), { mode: 0o755 });
   return launcher;

@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execRequestSchema } from "@sandboxer/contract";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { readOrNothing } from "../capabilities/processes.ts";
 import { requires } from "../capabilities/requires.ts";
 import { initPidOf, namespacesOf, processesIn } from "./host-view.ts";
 import {
@@ -134,6 +135,27 @@ describe("limits that hold", () => {
     await large.destroy();
   });
 
+  it("RL-3 gives everybody an empty disk of the size asked for, also when whoever makes them ahead is killed", async () => {
+    const sizeMiB = async ({ diskMiB }: { diskMiB: number }) => {
+      const box = await engine.create({ ...SMALL, diskMiB });
+      const seen = await box.run(
+        shell("ls -A ~ | grep -c ^left; : > ~/left; df -m / | tail -1 | tr -s ' ' | cut -d' ' -f2"),
+      );
+      await box.destroy();
+      return seen.text.trim().split("\n").map(Number);
+    };
+    for (const diskMiB of [64, 128, 128, 128, 64, 64, 128]) {
+      const [left, size = 0] = await sizeMiB({ diskMiB });
+      expect(left).toBe(0);
+      expect(Math.abs(size - diskMiB)).toBeLessThan(diskMiB / 4);
+    }
+    const makers = makersOf(engine.dir);
+    expect(makers).not.toEqual([]);
+    for (const pid of makers) process.kill(pid, "SIGKILL");
+    for (let round = 0; round < 8; round++) expect((await sizeMiB({ diskMiB: 64 }))[0]).toBe(0);
+    await expect.poll(() => makersOf(engine.dir).filter((pid) => !makers.includes(pid))).not.toEqual([]);
+  });
+
   it("RL-4 counts descriptors and inotify instances for each sandbox alone", async () => {
     const small = await engine.create(SMALL);
     const open = perl(
@@ -224,3 +246,11 @@ describe("limits that hold", () => {
     await small.destroy();
   });
 });
+
+function makersOf(dir: string): number[] {
+  const isMaker = (pid: string) =>
+    readOrNothing(`/proc/${pid}/cmdline`).replaceAll("\0", " ").startsWith(`boxd disks ${dir}`);
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && isMaker(name))
+    .map(Number);
+}

@@ -7,76 +7,88 @@ import { findings } from "./posture/check.ts";
 import { expectation, type Ids, type Role } from "./posture/expected.ts";
 import { factsOf } from "./posture/facts.ts";
 
-const { describe, given } = await requires("linux-userns", "boxd", "probe", "root", "ordinary-user");
+const { describe, given } = await requires("linux-userns", "boxd", "probe", "root", "subordinate-ids");
 
 const THREADS = 3;
+const LENT_FROM = 700_000;
 
-for (const mode of ["root", "ordinary"] as const) {
-  describe(`PO-1 the exact posture of every thread, engine run by ${mode}`, () => {
-    let engine: Engine;
-    let box: Box;
-    let probe: string;
-    let first: number;
-    let ids: Ids;
+/** Who runs the engine, and the ways its sandboxes come to be. An ordinary user cannot pause here. */
+const MODES = {
+  root: ["created", "resumed", "claimed"],
+  "a user with subordinate ids": ["created", "claimed"],
+  "a user with one id": ["created", "claimed"],
+} as const;
+type Mode = keyof typeof MODES;
 
-    beforeAll(async () => {
-      const owner = mode === "ordinary" ? given["ordinary-user"] : undefined;
-      engine = await openEngine({ boxdPath: given.boxd.path, ...(owner && { owner }) });
-      box = await engine.create();
-      probe = await bringProbe(box, given.probe.path);
-      first = initPidOf(engine.dir, box.ref);
-      ids = owner ?? { base: idMapOf(first)[0]?.[1] ?? 0 };
-    });
-    afterAll(() => engine.close());
+for (const mode of Object.keys(MODES) as Mode[]) {
+  for (const way of MODES[mode]) {
+    describe(`PO-1 the exact posture of every thread: ${way}, by ${mode}`, () => {
+      let engine: Engine;
+      let box: Box;
+      let probe: string;
+      let first: number;
+      let ids: Ids;
 
-    /** A program with more than one thread, looked at while it waits. */
-    const findingsOf = async (role: Role, request: Partial<ExecInput>) => {
-      const program = await start(box, {
-        argv: [probe, "threads", String(THREADS)],
-        stdin: true,
-        ...request,
+      beforeAll(async () => {
+        const lent = mode === "a user with subordinate ids" ? { lentFrom: LENT_FROM } : {};
+        const owner = mode === "root" ? undefined : given["subordinate-ids"];
+        const pool = way === "claimed" ? 1 : 0;
+        engine = await openEngine({ boxdPath: given.boxd.path, pool, ...(owner && { owner }), ...lent });
+        box = await (way === "claimed" ? engine.claim() : engine.create());
+        if (way === "resumed") await engine.pauseAndResume(box);
+        probe = await bringProbe(box, given.probe.path);
+        first = initPidOf(engine.dir, box.ref);
+        ids = owner ? { ...owner, ...lent } : { base: idMapOf(first)[0]?.[1] ?? 0 };
       });
-      for await (const event of program.events) if (event.type === "stdout") break;
-      const facts = factsOf(hostPidOf(first, program.pid ?? 0));
-      await program.signal("KILL");
-      expect(facts.threads).toHaveLength(THREADS + 1);
-      return findings(facts, expectation(role, ids, factsOf(first)));
-    };
+      afterAll(() => engine.close());
 
-    it("of the first process", () => {
-      const facts = factsOf(first);
-      expect(facts.threads).toHaveLength(1);
-      expect(findings(facts, expectation("first", ids, facts))).toEqual([]);
-    });
+      /** A program with more than one thread, looked at while it waits. */
+      const findingsOf = async (role: Role, request: Partial<ExecInput>) => {
+        const argv = [probe, "threads", String(THREADS)];
+        const program = await start(box, { argv, stdin: true, ...request });
+        for await (const event of program.events) if (event.type === "stdout") break;
+        if (way === "resumed") await engine.pauseAndResume(box);
+        const facts = factsOf(hostPidOf(first, program.pid ?? 0));
+        await program.signal("KILL");
+        expect(facts.threads).toHaveLength(THREADS + 1);
+        return findings(facts, expectation(role, ids, factsOf(first)));
+      };
 
-    it("of a program", async () => {
-      expect(await findingsOf("user", {})).toEqual([]);
-    });
-
-    it("of a program on a terminal", async () => {
-      expect(await findingsOf("terminal", { pty: { cols: 80, rows: 24 } })).toEqual([]);
-    });
-
-    it("of a program after a hundred others", async () => {
-      for (let count = 0; count < 100; count++) {
-        const { events } = await start(box, { argv: ["true"] });
-        for await (const _ of events);
-      }
-      expect(await findingsOf("user", {})).toEqual([]);
-      const facts = factsOf(first);
-      expect(findings(facts, expectation("first", ids, facts))).toEqual([]);
-    });
-
-    if (mode === "root") {
-      it("of a program of the sandbox's root", async () => {
-        expect(await findingsOf("root", { user: "root" })).toEqual([]);
+      it("of the first process", () => {
+        const facts = factsOf(first);
+        expect(facts.threads).toHaveLength(1);
+        expect(findings(facts, expectation("first", ids, facts))).toEqual([]);
       });
-    } else {
-      it("gives no rights of another user where there is one id", async () => {
-        await expect(start(box, { argv: ["true"], user: "root" })).rejects.toMatchObject({
-          code: "no_such_user",
+
+      it("of a program", async () => {
+        expect(await findingsOf("user", {})).toEqual([]);
+      });
+
+      it("of a program on a terminal", async () => {
+        expect(await findingsOf("terminal", { pty: { cols: 80, rows: 24 } })).toEqual([]);
+      });
+
+      it("of a program after a hundred others", async () => {
+        for (let count = 0; count < 100; count++) {
+          const { events } = await start(box, { argv: ["true"] });
+          for await (const _ of events);
+        }
+        expect(await findingsOf("user", {})).toEqual([]);
+        const facts = factsOf(first);
+        expect(findings(facts, expectation("first", ids, facts))).toEqual([]);
+      });
+
+      if (mode === "a user with one id") {
+        it("gives no rights of another user where there is one id", async () => {
+          await expect(start(box, { argv: ["true"], user: "root" })).rejects.toMatchObject({
+            code: "no_such_user",
+          });
         });
-      });
-    }
-  });
+      } else {
+        it("of a program of the sandbox's root", async () => {
+          expect(await findingsOf("root", { user: "root" })).toEqual([]);
+        });
+      }
+    });
+  }
 }

@@ -1,3 +1,4 @@
+import type { Reuse } from "@sandboxer/contract";
 import { InvalidArgumentError } from "commander";
 
 const UNITS_MS: Readonly<Record<string, number>> = {
@@ -74,4 +75,11 @@ export function microUsd(text: string): number {
   const [, whole = "", part = ""] = /^\$?(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
   if (whole === "") throw new InvalidArgumentError("Give an amount in dollars such as 2.50.");
   return Number(whole) * 1_000_000 + Number(part.padEnd(6, "0"));
+}
+
+/** `agent:build`: which sandbox to come back to. */
+export function reuse(text: string): Reuse {
+  const [, scope, key = ""] = /^(session|agent|shared):(.+)$/.exec(text) ?? [];
+  if (!scope) throw new InvalidArgumentError("Give a label such as session:42, agent:build or shared:ci.");
+  return { scope: scope as Reuse["scope"], key };
 }

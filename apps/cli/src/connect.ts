@@ -6,7 +6,9 @@ interface Sandboxes {
   create(body: CreateBody, once?: Once): Promise<Handle>;
   get(idOrName: string): Promise<Handle>;
 }
-export type Handle = Pick<Sandbox, "id" | "info" | "exec" | "destroy">;
+export type Handle = Pick<Sandbox, "id" | "info" | "exec" | "destroy"> & {
+  through(attachmentId: string): Pick<Sandbox, "exec">;
+};
 
 /** The gateway that SANDBOXER_URL names, or the one that runs for this home. */
 async function connectToRunning(home: string): Promise<Client | undefined> {

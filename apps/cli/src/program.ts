@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandModule>>> = {
   ps: () => import("./commands/ps.ts"),
   logs: () => import("./commands/logs.ts"),
   forward: () => import("./commands/forward.ts"),
+  preview: () => import("./commands/preview.ts"),
   cp: () => import("./commands/cp.ts"),
   ls: () => import("./commands/ls.ts"),
   pause: () => import("./commands/pause.ts"),
@@ -22,6 +23,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandModule>>> = {
   net: () => import("./commands/net.ts"),
   stats: () => import("./commands/stats.ts"),
   rm: () => import("./commands/rm.ts"),
+  attach: () => import("./commands/attach.ts"),
+  attachments: () => import("./commands/attach.ts"),
+  detach: () => import("./commands/attach.ts"),
   extend: () => import("./commands/extend.ts"),
   budget: () => import("./commands/budget.ts"),
   profiles: () => import("./commands/profiles.ts"),
@@ -52,7 +56,8 @@ export async function runProgram(
     .addHelpText("after", EXAMPLES);
   const named = COMMANDS[args[0] ?? ""];
   const wanted = named ? [named] : Object.values(COMMANDS);
-  for (const module of await Promise.all(wanted.map((load) => load()))) module.register(program);
+  const modules = new Set(await Promise.all(wanted.map((load) => load())));
+  for (const module of modules) module.register(program);
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {

@@ -1,11 +1,15 @@
 import { SandboxerError } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
+import { createGround } from "./ground.ts";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
 import { type InstallationOptions, openInstallation } from "./installation.ts";
 import { lockHome } from "./lock.ts";
 import { createLog, type Log } from "./log.ts";
+import { previewPlace } from "./previews/address.ts";
+import { createPreviews } from "./previews/previews.ts";
 import { createApp } from "./rest/app.ts";
 import { type Listen, listen } from "./serve.ts";
+import { createSockets } from "./sockets/upgrade.ts";
 
 export interface GatewayOptions extends InstallationOptions {
   /** Everything this installation keeps. SANDBOXER_HOME or ~/.sandboxer, unless said otherwise. */
@@ -44,11 +48,18 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     } = await openInstallation(home, log, { ...options, pool, resident: options.listen !== false });
     closers.push(closeInstallation);
     await core.start();
-    const app = createApp({ core, log, allowed: allowedByEnvironment() });
+    const place = previewPlace(process.env.SANDBOXER_PREVIEW_HOST);
+    const ground = createGround(core, { place });
+    const allowed = allowedByEnvironment();
+    const app = createApp(ground, log, allowed);
     const fetch = (url: string, init?: RequestInit) => Promise.resolve(app.fetch(new Request(url, init)));
     if (!options.listen) return { fetch, apiKey, core, close };
 
-    const server = await listen(async (request) => app.fetch(request), options.listen);
+    const sockets = createSockets(ground, log, allowed);
+    const previews = createPreviews(core, place, log);
+    const answering = { fetch: async (request: Request) => app.fetch(request), sockets, previews };
+    const server = await listen(answering, options.listen);
+    ground.previews.url = server.url;
     closers.push(() => server.close());
     closers.push(announceRunning(home, server.url));
     return { fetch, url: server.url, apiKey, core, close };

@@ -1,4 +1,4 @@
 export { backupHome, restoreHome } from "./backup.ts";
 export { type Gateway, type GatewayOptions, openGateway } from "./compose.ts";
-export { createLog, type Log, silent } from "./log.ts";
+export { createLog, type Log, type LogRecord, silent } from "./log.ts";
 export { untilSignal } from "./until-signal.ts";

@@ -1,5 +1,12 @@
 import { join } from "node:path";
-import { type Core, createCore, enrolRootKey, openSqliteStore } from "@sandboxer/core";
+import {
+  type Core,
+  createCore,
+  createSealer,
+  enrolRootKey,
+  openKeyFile,
+  openSqliteStore,
+} from "@sandboxer/core";
 import { createGuard, type GuardOptions } from "@sandboxer/egress";
 import { findBoxd } from "@sandboxer/extensions/boxd";
 import { createDockerExtension } from "@sandboxer/extensions/docker";
@@ -61,6 +68,7 @@ export async function openInstallation(
       store,
       extensions,
       prices: pricesByEnvironment(extensions.map(({ manifest }) => manifest.id)),
+      sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
       tethered,
       resident,
       guard,

@@ -37,7 +37,7 @@ async function answer(request: Request): Promise<Response> {
 }
 
 beforeAll(async () => {
-  server = await listen(answer, { host: "127.0.0.1", port: 0 });
+  server = await listen({ fetch: answer }, { host: "127.0.0.1", port: 0 });
 });
 afterAll(() => server.close());
 
@@ -102,7 +102,7 @@ describe("the server", () => {
   });
 
   it("listens on loopback only", async () => {
-    await expect(listen(answer, { host: "0.0.0.0", port: 0 })).rejects.toMatchObject({
+    await expect(listen({ fetch: answer }, { host: "0.0.0.0", port: 0 })).rejects.toMatchObject({
       code: "invalid_request",
     });
   });

@@ -1,8 +1,11 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { SandboxerError } from "@sandboxer/contract";
+import type { Previews } from "./previews/previews.ts";
 import { bodyOf, discardRest } from "./request-body.ts";
+import type { Sockets } from "./sockets/upgrade.ts";
 
 export interface Listen {
   readonly host: string;
@@ -22,7 +25,17 @@ const GRACE_MS = 5_000;
 /** Until there is TLS, keys do not leave this machine. */
 const LOOPBACK_HOSTS = ["127.0.0.1", "::1", "localhost"];
 
-export async function listen(fetch: Fetch, { host, port }: Listen): Promise<Server> {
+/** Who answers: requests, and connections that want to be WebSockets. */
+export interface Answering {
+  readonly fetch: Fetch;
+  readonly sockets?: Sockets;
+  readonly previews?: Previews;
+}
+
+export async function listen(
+  { fetch, sockets, previews }: Answering,
+  { host, port }: Listen,
+): Promise<Server> {
   if (!LOOPBACK_HOSTS.includes(host)) {
     throw new SandboxerError("invalid_request", `the gateway listens on loopback only, not on ${host}`);
   }
@@ -37,11 +50,23 @@ export async function listen(fetch: Fetch, { host, port }: Listen): Promise<Serv
       else if (!socket.destroyed) idle.add(socket);
     });
     if (closing) outgoing.setHeader("connection", "close");
-    void respond(fetch, incoming, outgoing);
+    const preview = previews?.find(incoming);
+    void (preview ? previews?.serve(preview, incoming, outgoing) : respond(fetch, incoming, outgoing));
   });
   server.on("connection", (socket: Socket) => {
     idle.add(socket);
     socket.once("close", () => idle.delete(socket));
+  });
+  const upgraded = new Set<Duplex>();
+  server.on("upgrade", (incoming, socket, head) => {
+    idle.delete(incoming.socket);
+    if (!sockets || closing) return socket.destroy();
+    upgraded.add(socket);
+    socket.once("close", () => upgraded.delete(socket));
+    socket.on("error", () => socket.destroy());
+    const preview = previews?.find(incoming);
+    if (preview) void previews?.upgrade(preview, incoming, socket, head);
+    else sockets.upgrade(incoming, socket, head);
   });
   // Uploads and input streams take as long as they take; headers still have a minute.
   server.requestTimeout = 0;
@@ -62,8 +87,12 @@ export async function listen(fetch: Fetch, { host, port }: Listen): Promise<Serv
     url: `http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`,
     async close() {
       closing = true;
-      const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+      const timer = setTimeout(() => {
+        server.closeAllConnections();
+        for (const socket of upgraded) socket.destroy();
+      }, GRACE_MS);
       const closed = new Promise((resolve) => server.close(resolve));
+      sockets?.close();
       for (const socket of idle) socket.destroy();
       await closed;
       clearTimeout(timer);

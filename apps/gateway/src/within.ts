@@ -1,4 +1,4 @@
-import type { CreateBody, ExecInput, Process, Sandbox, TerminalSize } from "@sandboxer/contract";
+import type { CreateBody, ExecInput, Principal, Process, Sandbox, TerminalSize } from "@sandboxer/contract";
 import type { Once } from "@sandboxer/core";
 import { type InstallationOptions, openInstallation } from "./installation.ts";
 import { silent } from "./log.ts";
@@ -9,6 +9,7 @@ export interface Handle {
   readonly info: Sandbox;
   exec(input: ExecInput): Promise<Process & { resize(size: TerminalSize): Promise<void> }>;
   destroy(): Promise<Sandbox>;
+  through(attachmentId: string): Pick<Handle, "exec">;
 }
 
 /** An installation opened for one command of this process: the whole waist, without HTTP before it. */
@@ -25,13 +26,17 @@ export async function openWithin(home: string, options: InstallationOptions): Pr
   // What a crash left is put right beside the command, which need not wait for it.
   const reconciled = core.start().catch(() => {});
   const principal = await core.authenticate(apiKey);
+  const actor = (who: Principal, id: string): Pick<Handle, "exec"> => ({
+    async exec(input) {
+      const process = await core.exec(who, id, input);
+      return { ...process, resize: (size) => core.resize(who, id, process.id, size) };
+    },
+  });
   const handleOf = (info: Sandbox): Handle => ({
     id: info.id,
     info,
-    async exec(input) {
-      const process = await core.exec(principal, info.id, input);
-      return { ...process, resize: (size) => core.resize(principal, info.id, process.id, size) };
-    },
+    ...actor(principal, info.id),
+    through: (attachmentId) => actor({ ...principal, attachmentId }, info.id),
     destroy: () => core.destroy(principal, info.id),
   });
   return {

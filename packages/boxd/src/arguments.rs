@@ -14,11 +14,18 @@ Usage:
       Goes to the background and returns as soon as it listens, unless --foreground.
       Exits by itself after N ms without sandboxes and clients. Exit code 3: DIR is taken.
       --die-at is for tests: it ends as by kill -9 when it comes to that place of its code.
-  boxd serve --id ID (--socket PATH | --stdio) [--ttl-ms N] [--ensure-user] [--guarded]
+  boxd serve --id ID (--socket PATH | --stdio) [--ttl-ms N] [--ensure-user] [--deny-root]
+             [--guarded]
       Does the work inside a place that something else has isolated, such as a container.
       Ends by itself after N ms. --ensure-user gives the place a `user` with a home, if it
-      has none. --guarded makes a way out for the guard and a network of its own before it, which
-      takes the right to do so; programs do not get it. Programs inherit the environment that boxd was started with.
+      has none; with --deny-root, nothing is done as root. --guarded lays a way
+      out for the guard and a network of its own before it, which takes the right to do so;
+      programs do not get it. Programs inherit the environment that boxd was started with.
+  boxd apply (--box DIR/boxes/ID | --recover DIR) [--die-after N]
+      Writes what a sandbox changed in its copy-on-write workspace into the folder that it is of:
+      all or nothing. Reads a header and a layer, answers in JSON. See PROTOCOL.md.
+      --recover makes good what an apply of that folder left that died.
+      --die-after is for tests: it ends as by kill -9 after the Nth thing that it does.
   boxd relay --inspector PATH
       Carries what sandboxes send out, for the guard that speaks on standard input and output.
       Hands connections that the guard wants to read to the socket PATH. Ends with its input.
@@ -30,6 +37,7 @@ pub enum Command {
     Hold(HoldOptions),
     Serve(ServeOptions),
     Relay(RelayOptions),
+    Apply(ApplyOptions),
     Version,
     Help,
 }
@@ -49,12 +57,20 @@ pub struct ServeOptions {
     pub socket: Option<PathBuf>,
     pub ttl: Option<Duration>,
     pub ensure_user: bool,
+    pub denies_root: bool,
     pub guarded: bool,
 }
 
 #[derive(Debug, PartialEq)]
 pub struct RelayOptions {
     pub inspector: PathBuf,
+}
+
+#[derive(Debug, PartialEq, Default)]
+pub struct ApplyOptions {
+    pub sandbox: Option<PathBuf>,
+    pub recover: Option<PathBuf>,
+    pub die_after: Option<u32>,
 }
 
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
@@ -64,6 +80,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, S
         Some("hold") => parse_hold(arguments),
         Some("serve") => parse_serve(arguments),
         Some("relay") => parse_relay(arguments),
+        Some("apply") => parse_apply(arguments),
         Some("--version" | "-V") => Ok(Command::Version),
         Some("--help" | "-h" | "help") => Ok(Command::Help),
         _ => Err(format!("unknown command {command:?}; see boxd --help")),
@@ -94,7 +111,8 @@ fn parse_hold(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, 
 
 fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
     let (mut id, mut socket, mut stdio) = (None, None, false);
-    let (mut ttl, mut ensure_user, mut guarded) = (None, false, false);
+    let (mut ttl, mut ensure_user) = (None, false);
+    let (mut denies_root, mut guarded) = (false, false);
     while let Some(option) = arguments.next() {
         match option.to_str() {
             Some("--id") => {
@@ -106,6 +124,7 @@ fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
             Some("--ttl-ms") => ttl = Some(milliseconds(&option, &mut arguments)?),
             Some("--ensure-user") => ensure_user = true,
             Some("--guarded") => guarded = true,
+            Some("--deny-root") => denies_root = true,
             _ => return Err(format!("unknown option {option:?}; see boxd --help")),
         }
     }
@@ -113,7 +132,7 @@ fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
         return Err("one of --socket and --stdio is needed".to_string());
     }
     let id = id.ok_or("--id is missing")?;
-    Ok(Command::Serve(ServeOptions { id, socket, ttl, ensure_user, guarded }))
+    Ok(Command::Serve(ServeOptions { id, socket, ttl, ensure_user, denies_root, guarded }))
 }
 
 fn parse_relay(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
@@ -126,6 +145,26 @@ fn parse_relay(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
     }
     let inspector = inspector.ok_or("--inspector is missing")?;
     Ok(Command::Relay(RelayOptions { inspector }))
+}
+
+fn parse_apply(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
+    let mut options = ApplyOptions::default();
+    while let Some(option) = arguments.next() {
+        let value = value(&option, &mut arguments)?;
+        match option.to_str() {
+            Some("--box") => options.sandbox = Some(value.into()),
+            Some("--recover") => options.recover = Some(value.into()),
+            Some("--die-after") => {
+                let count = value.to_str().and_then(|text| text.parse().ok());
+                options.die_after = Some(count.ok_or("--die-after takes a number")?);
+            }
+            _ => return Err(format!("unknown option {option:?}; see boxd --help")),
+        }
+    }
+    if options.sandbox.is_some() == options.recover.is_some() {
+        return Err("one of --box and --recover is needed".to_string());
+    }
+    Ok(Command::Apply(options))
 }
 
 fn milliseconds(
@@ -171,6 +210,7 @@ mod tests {
                 ttl: Some(Duration::from_millis(9)),
                 ensure_user: false,
                 guarded: false,
+                denies_root: false,
             }))
         );
         for wrong in [
@@ -181,6 +221,8 @@ mod tests {
             "hold --dir /x --die-at x",
             "serve --id a",
             "relay",
+            "apply",
+            "apply --box a --recover b",
             "x",
         ] {
             assert!(parsed(wrong).is_err(), "{wrong}");

@@ -94,16 +94,19 @@ export class SandboxerError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
   readonly hint: string;
+  /** Of the request that failed, where it went through a gateway: what its log is searched by. */
+  readonly requestId?: string;
 
   constructor(
     code: ErrorCode,
     message: string,
-    more: { details?: ErrorDetails; hint?: string; cause?: unknown } = {},
+    more: { details?: ErrorDetails; hint?: string; cause?: unknown; requestId?: string | undefined } = {},
   ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.code = code;
     this.details = more.details ?? {};
     this.hint = more.hint ?? ERRORS[code].hint;
+    if (more.requestId !== undefined) this.requestId = more.requestId;
     Object.defineProperty(this, BRAND, { value: true });
   }
 

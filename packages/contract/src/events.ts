@@ -5,6 +5,9 @@ import { sandboxIdSchema } from "./ids.ts";
 export const EVENT_TYPES = [
   "sandbox.requested",
   "sandbox.created",
+  "sandbox.reused",
+  "sandbox.attached",
+  "sandbox.detached",
   "sandbox.failed",
   "sandbox.paused",
   "sandbox.resumed",

@@ -3,28 +3,9 @@ import type { GuardDoor } from "./guard.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
+import type { Probe } from "./probe.ts";
 import type { ExecRequest, Process, ProcessInfo, Terminals } from "./process.ts";
 import type { SandboxSpec } from "./spec.ts";
-
-/** One thing this host gives or lacks: a line of `doctor`. */
-export interface Finding {
-  /** Stable, as in `local.userns`. */
-  readonly id: string;
-  readonly ok: boolean;
-  readonly message: string;
-  /** What to do about it, where it is not ok. */
-  readonly fix?: string;
-}
-
-/** Can this extension work here and now? `unavailable` says why not and what would mend it. */
-export type Probe =
-  | { readonly status: "offer"; readonly findings: readonly Finding[] }
-  | {
-      readonly status: "unavailable";
-      readonly reason: string;
-      readonly fix: string;
-      readonly findings: readonly Finding[];
-    };
 
 export interface CallContext {
   /** Every resource anywhere carries it; what carries another is never touched. */
@@ -57,6 +38,15 @@ export interface ListedBox {
   readonly paused?: boolean;
 }
 
+/** The facet `users`: a sandbox can tell several people apart. */
+export interface Users {
+  /**
+   * A user with this id, who shares the ordinary user's home and owns nothing in it; asked again,
+   * the same. Gives the name to act under. `unsupported` where this sandbox has one user only.
+   */
+  admit(uid: number): Promise<string>;
+}
+
 /** A live connection to one sandbox. Closing it leaves the sandbox alone. */
 export interface Box {
   readonly ref: string;
@@ -71,6 +61,7 @@ export interface Box {
   /** Facets: there if and only if the manifest lists them. */
   readonly pty?: Terminals;
   readonly ports?: Ports;
+  readonly users?: Users;
   /** Resolves when the connection is over, for whatever reason; the box may live on. */
   readonly closed: Promise<void>;
   close(): void;

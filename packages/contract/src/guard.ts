@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type GuardedNetwork, networkRuleSchema } from "./network.ts";
+import { egressRuleSchema, type GuardedNetwork } from "./network.ts";
 
 /** One attempt of a sandbox to get out. */
 export const networkCallSchema = z.strictObject({
@@ -28,7 +28,7 @@ export type NetworkCall = z.infer<typeof networkCallSchema>;
 export const networkCallListSchema = z.strictObject({
   calls: z.array(networkCallSchema),
   /** The rules that would have allowed what was not. */
-  proposed: z.array(networkRuleSchema),
+  proposed: z.array(egressRuleSchema),
 });
 
 /** Watches over the way out of every sandbox that has one. A process of its own. */

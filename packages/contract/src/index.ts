@@ -1,4 +1,14 @@
 export {
+  type AttachBody,
+  type Attached,
+  type Attachment,
+  type AttachRequest,
+  attachBodySchema,
+  attachedSchema,
+  attachmentListSchema,
+  attachmentSchema,
+} from "./attachment.ts";
+export {
   type Budget,
   budgetSchema,
   type ExtendBody,
@@ -14,18 +24,34 @@ export {
   SandboxerError,
 } from "./errors.ts";
 export { EVENT_TYPES, type Event, type EventType, eventSchema } from "./events.ts";
+export {
+  ATTACHMENT_PROTOCOL_PREFIX,
+  decodeInput,
+  decodeOutput,
+  EXEC_MESSAGE_BYTES,
+  EXEC_PROTOCOL,
+  EXEC_WINDOW_BYTES,
+  type ExecCommand,
+  type ExecOpen,
+  type ExecReply,
+  encodeInput,
+  encodeOutput,
+  execCommandSchema,
+  execOpenSchema,
+  execReplySchema,
+  KEY_PROTOCOL_PREFIX,
+} from "./exec-socket.ts";
 export type {
   Box,
   CallContext,
   CreateContext,
   Extension,
-  Finding,
   ListedBox,
   Location,
   MetricsFacet,
   NetworkFacet,
   PauseFacet,
-  Probe,
+  Users,
 } from "./extension.ts";
 export { facetProblems } from "./facets.ts";
 export {
@@ -96,28 +122,30 @@ export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } f
 export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
 export {
+  egressRuleSchema,
   type GuardedNetwork,
   type GuardedNetworkInput,
   guardedNetworkSchema,
   type Network,
   type NetworkRule,
-  networkRuleSchema,
   networkSchema,
 } from "./network.ts";
 export { type ByteStream, type Ports, portSchema } from "./ports.ts";
 export {
+  type CreatePreviewBody,
+  createPreviewBodySchema,
+  type Preview,
+  previewSchema,
+} from "./preview.ts";
+export {
   type Consumer,
   consumerSchema,
-  OPERATIONS,
-  type Operation,
-  operationSchema,
   type Principal,
-  type Rights,
-  rightsSchema,
   VISIBILITIES,
   type Visibility,
   visibilitySchema,
 } from "./principal.ts";
+export { doctorSchema, type Finding, type Probe, probeSchema } from "./probe.ts";
 export {
   collect,
   concatenate,
@@ -149,8 +177,20 @@ export {
 } from "./profile.ts";
 export { type Receipt, receiptSchema } from "./receipt.ts";
 export { DEFAULT_RESOURCES, type Resources, resourcesSchema } from "./resources.ts";
-export { ROUTING_POLICIES, type Routing, routingSchema } from "./routing.ts";
-export { type Attachment, type Sandbox, sandboxSchema } from "./sandbox.ts";
+export { REUSE_SCOPES, type Reuse, reuseSchema } from "./reuse.ts";
+export {
+  type Access,
+  accessSchema,
+  networkRuleSchema,
+  OPERATIONS,
+  type Operation,
+  operationSchema,
+  type Rights,
+  rightsSchema,
+  secretNameSchema,
+} from "./rights.ts";
+export { ROUTING_POLICIES, type RoutePlan, type Routing, routePlanSchema, routingSchema } from "./routing.ts";
+export { type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
   type Image,
   imageSchema,
@@ -175,13 +215,17 @@ export {
   createBodySchema,
   createRequestSchema,
   type ExecLine,
+  emptySchema,
   errorAnswerSchema,
   execBodySchema,
   execLineSchema,
   healthSchema,
   listAnswerSchema,
+  listingSchema,
   listQuerySchema,
+  madeSchema,
   processListSchema,
   signalBodySchema,
+  writtenSchema,
   xattrsAnswerSchema,
 } from "./wire.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { nameSchema, rowIdSchema } from "./ids.ts";
-import { OPERATIONS, type Operation, operationSchema, rightsSchema } from "./principal.ts";
+import { OPERATIONS, type Operation, operationSchema, rightsSchema } from "./rights.ts";
 
 const VIEWER = ["sandbox.read", "key.read", "event.read"] as const satisfies Operation[];
 const OPERATOR = [
@@ -11,6 +11,7 @@ const OPERATOR = [
   "sandbox.pause",
   "sandbox.extend",
   "sandbox.destroy",
+  "sandbox.attach",
 ] as const satisfies Operation[];
 
 /** Roles are names for operations, nothing more. An admin has all there are. */

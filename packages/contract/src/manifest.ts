@@ -7,7 +7,7 @@ import { microUsdSchema } from "./money.ts";
 export const CONTRACT_VERSION = 0;
 
 /** Whole groups of operations. A handle has the facet if and only if the manifest lists it. */
-export const FACETS = ["pty", "ports", "pause", "snapshots", "fork", "network", "metrics"] as const;
+export const FACETS = ["pty", "ports", "users", "pause", "snapshots", "fork", "network", "metrics"] as const;
 export const facetSchema = z.enum(FACETS);
 export type Facet = z.infer<typeof facetSchema>;
 
@@ -45,6 +45,8 @@ export const manifestSchema = z.strictObject({
     /** What the meter runs on. */
     basis: z.enum(["provisioned", "active-cpu", "max-request-usage", "bundled-memory"]),
     microUsdPerHour: microUsdSchema.nonnegative(),
+    /** While a sandbox is paused; left out, the same. */
+    pausedMicroUsdPerHour: microUsdSchema.nonnegative().optional(),
   }),
 });
 export type Manifest = z.infer<typeof manifestSchema>;

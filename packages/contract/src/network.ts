@@ -23,7 +23,7 @@ export const ACCESSES = ["read-only", "read-write"] as const;
  * Where a sandbox may go. A rule without methods, paths or a query says only where: TLS then stays
  * closed on its way, and only its name is checked. With them, the guard reads every request.
  */
-export const networkRuleSchema = z.strictObject({
+export const egressRuleSchema = z.strictObject({
   /** For logs; `rule-<number>` unless said. */
   id: z
     .string()
@@ -50,7 +50,7 @@ export const networkRuleSchema = z.strictObject({
   /** Read every request even where nothing of it is limited. */
   inspect: z.boolean().optional(),
 });
-export type NetworkRule = z.infer<typeof networkRuleSchema>;
+export type NetworkRule = z.infer<typeof egressRuleSchema>;
 
 /** `audit` lets through what no rule allows, and writes it down: for learning what a run needs. */
 export const networkModeSchema = z.enum(["enforce", "audit"]);
@@ -64,7 +64,7 @@ export const networkSchema = z.discriminatedUnion("egress", [
   z.strictObject({
     egress: z.literal("guarded"),
     mode: networkModeSchema.default("enforce"),
-    rules: z.array(networkRuleSchema).max(500).default([]),
+    rules: z.array(egressRuleSchema).max(500).default([]),
     /** Named sets of rules, as in `npm`. */
     sets: z.array(z.string().max(64)).max(64).default([]),
   }),

@@ -1,43 +1,5 @@
 import { z } from "zod";
-import { isolationClassSchema } from "./isolation.ts";
-import { microUsdSchema } from "./money.ts";
-
-/** What a key may do. A key without an operation is refused before anything is looked at. */
-export const OPERATIONS = [
-  "sandbox.create",
-  "sandbox.read",
-  "sandbox.exec",
-  "sandbox.files",
-  "sandbox.ports",
-  "sandbox.extend",
-  "sandbox.pause",
-  "sandbox.network",
-  "sandbox.destroy",
-  "key.create",
-  "key.read",
-  "key.revoke",
-  "budget.write",
-  "profile.publish",
-  "event.read",
-  "webhook.write",
-] as const;
-export const operationSchema = z.enum(OPERATIONS);
-export type Operation = z.infer<typeof operationSchema>;
-
-/** The limits of one link in a delegation chain. A member left out adds no limit of its own. */
-export const rightsSchema = z.strictObject({
-  operations: z.array(operationSchema).optional(),
-  extensions: z.array(z.string()).optional(),
-  /** Profiles it may use, as `python` or `python@2`; without one it may then create nothing. */
-  profiles: z.array(z.string()).optional(),
-  /** Named sets of network rules it may open, as in `npm`; with it, no hosts of its own. */
-  ruleSets: z.array(z.string()).optional(),
-  minimumIsolation: isolationClassSchema.optional(),
-  maximumTtlMs: z.int().positive().optional(),
-  /** What everything below this key may cost in all. Held on the parent's budget from the start. */
-  budgetMicroUsd: microUsdSchema.nonnegative().optional(),
-});
-export type Rights = z.infer<typeof rightsSchema>;
+import type { Rights } from "./rights.ts";
 
 export interface Principal {
   readonly id: string;
@@ -50,6 +12,8 @@ export interface Principal {
   readonly team?: string;
   /** When the first key of the chain runs out. */
   readonly expiresAtMs?: number;
+  /** Which of its attachments it acts through; left out, the one it has to the sandbox at hand. */
+  readonly attachmentId?: string;
 }
 
 /** Who a sandbox is for; recorded on every sandbox, event and charge. */

@@ -5,7 +5,7 @@ import { microUsdSchema } from "./money.ts";
 import { networkSchema } from "./network.ts";
 import { resourcesSchema } from "./resources.ts";
 import { routingSchema } from "./routing.ts";
-import { envSchema, imageSchema, labelsSchema, sandboxSpecSchema } from "./spec.ts";
+import { envSchema, imageSchema, labelsSchema, rootSchema, sandboxSpecSchema } from "./spec.ts";
 
 const profileNameSchema = z
   .string()
@@ -34,6 +34,8 @@ export const profileSchema = z.strictObject({
   network: networkSchema.optional(),
   /** How much of a machine it may use; each a most. */
   resources: resourcesSchema.optional(),
+  /** Whether its sandboxes have a root. */
+  root: rootSchema.optional(),
   env: envSchema.optional(),
   labels: labelsSchema.optional(),
   /** How long it lives unless asked otherwise, and at most unless `maximumTtlMs` is said. */

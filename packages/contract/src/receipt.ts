@@ -35,6 +35,7 @@ export const receiptSchema = z.strictObject({
   }),
   cost: z.strictObject({
     microUsdPerHour: microUsdSchema.optional(),
+    pausedMicroUsdPerHour: microUsdSchema.optional(),
     /** Charged so far; final once it is over. */
     chargedMicroUsd: microUsdSchema,
     heldMicroUsd: microUsdSchema,

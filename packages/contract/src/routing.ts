@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { extensionIdSchema } from "./ids.ts";
+import { isolationClassSchema } from "./isolation.ts";
 import { microUsdSchema } from "./money.ts";
 
 /**
@@ -13,3 +15,23 @@ export const routingSchema = z.strictObject({
   maximumMicroUsdPerHour: microUsdSchema.nonnegative().optional(),
 });
 export type Routing = z.infer<typeof routingSchema>;
+
+/** The way a create would take, and why no other. */
+export const routePlanSchema = z.strictObject({
+  policy: z.enum(ROUTING_POLICIES),
+  /** Best first. */
+  candidates: z
+    .array(
+      z.strictObject({
+        extensionId: extensionIdSchema,
+        hosting: z.enum(["self", "vendor"]),
+        isolation: isolationClassSchema,
+        microUsdPerHour: microUsdSchema,
+        /** While it is paused; left out, the same. */
+        pausedMicroUsdPerHour: microUsdSchema.optional(),
+      }),
+    )
+    .readonly(),
+  rejected: z.array(z.strictObject({ extensionId: extensionIdSchema, reason: z.string() })).readonly(),
+});
+export type RoutePlan = z.infer<typeof routePlanSchema>;

@@ -4,6 +4,7 @@ import { sandboxStateSchema } from "./lifecycle.ts";
 import { microUsdSchema } from "./money.ts";
 import { consumerSchema, visibilitySchema } from "./principal.ts";
 import { profileRecordSchema } from "./profile.ts";
+import { reuseSchema } from "./reuse.ts";
 import { sandboxSpecSchema } from "./spec.ts";
 
 /** A sandbox as its owner sees it. */
@@ -16,6 +17,8 @@ export const sandboxSchema = z.strictObject({
   visibility: visibilitySchema,
   team: z.string().optional(),
   profile: profileRecordSchema.optional(),
+  /** Whoever asks for the same, and may, gets this one back. */
+  reuse: reuseSchema.optional(),
   state: sandboxStateSchema,
   spec: sandboxSpecSchema,
   /** Where it runs; absent until a backend has taken it. */
@@ -35,15 +38,3 @@ export const sandboxSchema = z.strictObject({
   budgetMicroUsd: microUsdSchema.nonnegative().optional(),
 });
 export type Sandbox = z.infer<typeof sandboxSchema>;
-
-/**
- * A principal's use of a sandbox. Several agents can share one sandbox and still differ in what
- * each may do: every exec and every outgoing connection carries (sandbox, attachment).
- */
-export interface Attachment {
-  readonly id: string;
-  readonly sandboxId: string;
-  readonly orgId: string;
-  readonly principalId: string;
-  readonly createdAtMs: number;
-}

@@ -31,6 +31,12 @@ export const labelsSchema = z
   .record(z.string().min(1).max(63), z.string().max(255))
   .refine((labels) => Object.keys(labels).length <= 64, "at most 64 labels");
 
+/**
+ * Whether anything in the sandbox may be done as its root, which is nobody outside: by a caller who
+ * names that user, or by `sudo` inside. Denied, neither works, for nobody.
+ */
+export const rootSchema = z.enum(["allowed", "denied"]);
+
 export const MINIMUM_TTL_MS = 1_000;
 export const MAXIMUM_TTL_MS = 7 * 24 * 3_600_000;
 
@@ -49,6 +55,8 @@ export const sandboxSpecSchema = z.strictObject({
   resources: resourcesSchema,
   /** Whether a limit that the extension cannot hold is a refusal. */
   limits: limitsSchema,
+  /** Left out, it is allowed. */
+  root: rootSchema.optional(),
   env: envSchema,
   labels: labelsSchema,
   /** Mandatory: every sandbox ends by itself. */
@@ -66,6 +74,7 @@ export const sandboxRequestSchema = z.strictObject({
   network: networkSchema.default({ egress: "deny" }),
   resources: resourcesRequestSchema,
   limits: limitsSchema.default("best-effort"),
+  root: rootSchema.optional(),
   env: envSchema.default({}),
   labels: labelsSchema.default({}),
   ttlMs: sandboxSpecSchema.shape.ttlMs.default(3_600_000),

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { eventSchema, eventTypeSchema } from "./events.ts";
+import { nameSchema } from "./ids.ts";
 
 export const createWebhookBodySchema = z.strictObject({
+  name: nameSchema.optional(),
   /** https only, and never an address inside a network. */
   url: z.url().max(2_000),
   /** Only these; left out, all. */
@@ -12,6 +14,7 @@ export type CreateWebhookBody = z.input<typeof createWebhookBodySchema>;
 export const webhookSchema = z.strictObject({
   id: z.string(),
   orgId: z.string(),
+  name: nameSchema.optional(),
   url: z.string(),
   types: z.array(eventTypeSchema).optional(),
   /** Delivered up to here. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ERROR_CODES, type ErrorCode } from "./errors.ts";
+import { fileEntrySchema } from "./files.ts";
 import { nameSchema } from "./ids.ts";
 import { sandboxStateSchema } from "./lifecycle.ts";
 import { microUsdSchema } from "./money.ts";
@@ -7,6 +8,7 @@ import { consumerSchema, visibilitySchema } from "./principal.ts";
 import { execRequestSchema, exitSchema, processInfoSchema, signalSchema } from "./process.ts";
 import { profileRefSchema, RESERVED_FIELDS } from "./profile.ts";
 import { resourcesSchema } from "./resources.ts";
+import { reuseSchema } from "./reuse.ts";
 import { routingSchema } from "./routing.ts";
 import { sandboxSchema } from "./sandbox.ts";
 import { sandboxRequestSchema } from "./spec.ts";
@@ -20,6 +22,8 @@ export const createBodySchema = sandboxRequestSchema.extend({
   /** What it is to be; everything else then only narrows it. */
   profile: profileRefSchema.optional(),
   routing: routingSchema.optional(),
+  /** The living sandbox of this label, where there is one of the same profile. */
+  reuse: reuseSchema.optional(),
   /** The most it may cost in all. */
   budgetMicroUsd: microUsdSchema.nonnegative().optional(),
 });
@@ -77,12 +81,19 @@ export type ExecLine = z.infer<typeof execLineSchema>;
 
 export const processListSchema = z.strictObject({ processes: z.array(processInfoSchema) });
 
+export const writtenSchema = z.strictObject({ bytes: z.int().nonnegative() });
+export const madeSchema = z.strictObject({ created: z.boolean() });
+export const listingSchema = z.strictObject({ entries: z.array(fileEntrySchema) });
+
+/** What was done needs no other answer. */
+export const emptySchema = z.strictObject({});
+
 /** Values travel as base64. */
 export const xattrsAnswerSchema = z.strictObject({ xattrs: z.record(z.string(), z.base64()) });
 
 export const signalBodySchema = z.strictObject({ signal: signalSchema });
 
-const errorSchema = z.object({
+export const errorSchema = z.object({
   code: z.enum(ERROR_CODES as [ErrorCode, ...ErrorCode[]]),
   message: z.string(),
   hint: z.string(),

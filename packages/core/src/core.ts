@@ -1,10 +1,14 @@
 import type {
+  AttachBody,
+  Attached,
+  Attachment,
   Audit,
   Budget,
   ByteStream,
   CreateBody,
   CreatedKey,
   CreateKeyBody,
+  CreatePreviewBody,
   CreateWebhookBody,
   Event,
   ExecInput,
@@ -28,6 +32,7 @@ import type {
 } from "@sandboxer/contract";
 import type { EventQuery } from "./events/follow.ts";
 import type { Once } from "./idempotency.ts";
+import type { PreviewEntry, PreviewGrant } from "./preview.ts";
 import type { RoutePlan } from "./route/route.ts";
 
 /** The narrow waist, one method a verb. Every way in goes through here and nowhere else. */
@@ -63,7 +68,16 @@ export interface Core {
   resize(principal: Principal, idOrName: string, processId: string, size: TerminalSize): Promise<void>;
   /** A connection to a port inside. */
   dial(principal: Principal, idOrName: string, port: number): Promise<ByteStream>;
+  /** An address for a port inside, for those who have no key. */
+  openPreview(principal: Principal, idOrName: string, body: CreatePreviewBody): Promise<PreviewGrant>;
+  /** Who such an address speaks for; `unauthenticated` when its time is up, or its key's. */
+  enterPreview(token: string): Promise<PreviewEntry>;
   files(principal: Principal, idOrName: string): Promise<Files>;
+  /** Lets the caller, one of its keys or a conversation into a sandbox, with rights of its own there. */
+  attach(principal: Principal, body: AttachBody, once?: Once): Promise<Attached>;
+  /** Of what left already, succeeds. The last to leave puts the sandbox to sleep. */
+  detach(principal: Principal, attachmentId: string): Promise<Attachment>;
+  listAttachments(principal: Principal, idOrName: string): Promise<Attachment[]>;
   /** Moves the end to `ttlMs` from now, and reserves what that costs. */
   extend(principal: Principal, idOrName: string, body: ExtendBody): Promise<Sandbox>;
   /** The account that the caller's sandboxes draw on. */
@@ -94,7 +108,11 @@ export interface Core {
   followEvents(principal: Principal, query?: EventQuery): Promise<AsyncIterable<Event>>;
   /** Whether the org's whole log is as it was written. */
   verifyAudit(principal: Principal): Promise<Audit>;
-  createWebhook(principal: Principal, body: CreateWebhookBody): Promise<{ webhook: Webhook; secret: string }>;
+  createWebhook(
+    principal: Principal,
+    body: CreateWebhookBody,
+    once?: Once,
+  ): Promise<{ webhook: Webhook; secret: string }>;
   listWebhooks(principal: Principal): Promise<Webhook[]>;
   deleteWebhook(principal: Principal, webhookId: string): Promise<void>;
   /** What every extension says of this machine. */

@@ -1,5 +1,8 @@
+import { randomBytes } from "node:crypto";
 import { type Extension, type Guard, newRowId, SandboxerError } from "@sandboxer/contract";
 import { attachProcess } from "./attach-process.ts";
+import { attach } from "./attachments/attach.ts";
+import { detach, listAttachments } from "./attachments/detach.ts";
 import { createBoxes } from "./boxes.ts";
 import { getBudget, setBudget } from "./budget.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -27,17 +30,19 @@ import { list } from "./list.ts";
 import { metrics } from "./metrics.ts";
 import { changeNetwork, networkCalls } from "./network/network.ts";
 import { pause } from "./pause.ts";
+import { enterPreview, openPreview } from "./preview.ts";
 import { deprecateProfile, getProfile, listProfiles, publishProfile } from "./profiles/profiles.ts";
 import { ps } from "./ps.ts";
 import { receipt } from "./receipt.ts";
-import { createRegistry } from "./registry/registry.ts";
+import { createRegistry, type Prices } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
 import { resize } from "./resize.ts";
 import { resume } from "./resume.ts";
+import { createSealer, type Sealer } from "./secrets/sealer.ts";
 import type { Store } from "./store/store.ts";
 import { keepDelivering } from "./webhooks/deliver.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
-import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
+import { createWebhook, deleteWebhook, listWebhooks, sealPlainSecrets } from "./webhooks/webhooks.ts";
 
 export interface CoreOptions {
   /** Stays open when core closes: who opened it closes it. */
@@ -47,7 +52,7 @@ export interface CoreOptions {
   readonly report?: Report;
   readonly clock?: Clock;
   /** What the operator asks for an hour on an extension, instead of what its manifest says. */
-  readonly prices?: Readonly<Record<string, number>>;
+  readonly prices?: Prices;
   /** The longest that is held for at once; an hour, unless said otherwise. */
   readonly holdSliceMs?: number;
   /** How webhooks get out: to the open internet and nowhere else, unless a test brings its own. */
@@ -56,6 +61,8 @@ export interface CoreOptions {
   readonly guard?: Guard | undefined;
   /** This process stays, and guards what runs already. */
   readonly resident?: boolean;
+  /** Seals secrets in the store. Left out, what this process seals dies with it. */
+  readonly sealer?: Sealer;
   /** What is created ends with this process, however that comes. */
   readonly tethered?: boolean;
   /** For tests. */
@@ -75,6 +82,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     reaper: createReaper(clock, (id) => expire(house, id), report),
     leases: createLeases(store, clock, report),
     installationId: await store.claimMeta("installation-id", newRowId("ins")),
+    previewSecret: claimedWhenAsked(store, "preview-secret", () => randomBytes(32).toString("base64url")),
     instance: nameInstance(),
     tethered: options.tethered ?? false,
     pass: options.failpoint ?? (() => {}),
@@ -83,7 +91,8 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     orphans: new Set(),
     claims: new Map(),
     extensions: new Map(),
-    unpaid: new Set(),
+    unpaid: new Map(),
+    sealer: options.sealer ?? createSealer(randomBytes(32)),
     webhookNetwork: options.webhookNetwork ?? OPEN_INTERNET,
     guard: options.guard,
     resident: options.resident ?? false,
@@ -100,6 +109,33 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   let delivering: ReturnType<typeof keepDelivering> | undefined;
   const verb = onlyOurErrors(house);
 
+  return {
+    ...verbsOf(house),
+    start: verb(async () => {
+      await reconcile(house);
+      await sealPlainSecrets(house);
+      reconciling ??= keepReconciled(house);
+      renewing ??= keepRenewed(house);
+      delivering ??= keepDelivering(house);
+    }),
+    close: verb(async () => {
+      await Promise.all([reconciling?.stop(), renewing?.stop(), delivering?.stop()]);
+      house.reaper.close();
+      house.leases.close();
+      await Promise.allSettled(house.teardowns.values());
+      try {
+        await house.journal.flush();
+      } finally {
+        house.boxes.close();
+        await Promise.all(house.registry.all().map((extension) => extension.close()));
+      }
+    }),
+  };
+}
+
+/** Every verb there is, but for the beginning and the end. */
+function verbsOf(house: House): Omit<Core, "start" | "close"> {
+  const verb = onlyOurErrors(house);
   return {
     authenticate: verb(authenticate),
     whoami: verb(whoami),
@@ -118,8 +154,13 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     ps: verb(ps),
     resize: verb(resize),
     dial: verb(dial),
+    openPreview: verb(openPreview),
+    enterPreview: verb(enterPreview),
     files: verb(files),
     receipt: verb(receipt),
+    attach: verb(attach),
+    detach: verb(detach),
+    listAttachments: verb(listAttachments),
     extend: verb(extend),
     pause: verb(pause),
     resume: verb(resume),
@@ -137,24 +178,15 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     listWebhooks: verb(listWebhooks),
     deleteWebhook: verb(deleteWebhook),
     doctor: verb(() => house.registry.doctor()),
-    start: verb(async () => {
-      await reconcile(house);
-      reconciling ??= keepReconciled(house);
-      renewing ??= keepRenewed(house);
-      delivering ??= keepDelivering(house);
-    }),
-    close: verb(async () => {
-      await Promise.all([reconciling?.stop(), renewing?.stop(), delivering?.stop()]);
-      house.reaper.close();
-      house.leases.close();
-      await Promise.allSettled(house.teardowns.values());
-      try {
-        await house.journal.flush();
-      } finally {
-        house.boxes.close();
-        await Promise.all(house.registry.all().map((extension) => extension.close()));
-      }
-    }),
+  };
+}
+
+/** A commit that most lives of a core never need. */
+function claimedWhenAsked(store: Store, key: string, make: () => string): () => Promise<string> {
+  let claimed: Promise<string> | undefined;
+  return () => {
+    claimed ??= store.claimMeta(key, make());
+    return claimed;
   };
 }
 

@@ -1,4 +1,5 @@
 import { isOver, type Principal, type Sandbox } from "@sandboxer/contract";
+import { refuseGuest } from "./attachments/acting.ts";
 import type { House } from "./house.ts";
 import { teardown } from "./lifecycle/teardown.ts";
 import { authorize } from "./policy/authorize.ts";
@@ -8,6 +9,7 @@ import { findSandbox } from "./reach.ts";
 export async function destroy(house: House, principal: Principal, idOrName: string): Promise<Sandbox> {
   authorize(principal.chain, "sandbox.destroy");
   const sandbox = await findSandbox(house, principal, idOrName);
+  await refuseGuest(house, principal, sandbox);
   if (isOver(sandbox.state)) return sandbox;
   return teardown(house, sandbox.id, {
     ending: "destroyed",

@@ -1,4 +1,6 @@
 import { type ByteStream, type Principal, portSchema } from "@sandboxer/contract";
+import { actingIn } from "./attachments/acting.ts";
+import { refuseReadOnly } from "./attachments/confine.ts";
 import { demand } from "./facet.ts";
 import type { House } from "./house.ts";
 import { leasedStream } from "./leased.ts";
@@ -14,7 +16,8 @@ export async function dial(
 ): Promise<ByteStream> {
   authorize(principal.chain, "sandbox.ports");
   const port = parse(portSchema, asked);
-  const { box } = await reach(house, principal, "sandbox.ports", idOrName);
+  const { sandbox, box } = await reach(house, principal, "sandbox.ports", idOrName);
+  refuseReadOnly(await actingIn(house, principal, sandbox), "reach its ports");
   const stream = await demand("ports", box.ports).dial(port);
   return leasedStream(house.leases, principal, box, stream);
 }

@@ -1,10 +1,6 @@
-import {
-  type ExecInput,
-  execRequestSchema,
-  newRowId,
-  type Principal,
-  type Process,
-} from "@sandboxer/contract";
+import { type ExecInput, execRequestSchema, type Principal, type Process } from "@sandboxer/contract";
+import { actingIn } from "./attachments/acting.ts";
+import { actAs, userOf } from "./attachments/confine.ts";
 import { demand } from "./facet.ts";
 import type { House } from "./house.ts";
 import { leasedProcess } from "./leased.ts";
@@ -25,26 +21,20 @@ export async function exec(
   const { sandbox, box } = await reach(house, principal, "sandbox.exec", idOrName);
   if (request.pty) demand("pty", box.pty);
   const { id: sandboxId, orgId } = sandbox;
-  const atMs = house.clock.nowMs();
-  const attachment = await house.store.ensureAttachment({
-    id: newRowId("att"),
-    sandboxId,
-    orgId,
-    principalId: principal.id,
-    createdAtMs: atMs,
-  });
+  const attachment = await actingIn(house, principal, sandbox);
+  const acting = { ...request, ...actAs(await userOf(attachment, box), request.user) };
   house.pass("exec.attached");
   // The program's name only: arguments and variables may hold secrets, and the log is forever.
   await house.journal.record({
     type: "process.started",
     orgId,
-    atMs,
+    atMs: house.clock.nowMs(),
     sandboxId,
     principalId: principal.id,
     data: { program: request.argv[0]?.slice(0, LONGEST_PROGRAM_NAME), attachmentId: attachment.id },
   });
   house.pass("exec.recorded");
-  const process = await box.exec(request, attachment.id);
+  const process = await box.exec(acting, attachment.id);
   house.pass("exec.started");
   return leasedProcess(house.leases, principal, box, process, "starter");
 }

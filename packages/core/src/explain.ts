@@ -1,6 +1,6 @@
 import type { CreateBody, Principal } from "@sandboxer/contract";
-import { narrow } from "./create.ts";
 import type { House } from "./house.ts";
+import { narrow } from "./narrow.ts";
 import { authorize } from "./policy/authorize.ts";
 import { type RoutePlan, route } from "./route/route.ts";
 

@@ -5,6 +5,7 @@ import {
   type Sandbox,
   SandboxerError,
 } from "@sandboxer/contract";
+import { refuseGuest } from "./attachments/acting.ts";
 import type { House } from "./house.ts";
 import { parse } from "./parse.ts";
 import { authorize, authorizeLifetime } from "./policy/authorize.ts";
@@ -19,7 +20,9 @@ export async function extend(
 ): Promise<Sandbox> {
   authorize(principal.chain, "sandbox.extend");
   const { ttlMs } = parse(extendBodySchema, body);
-  const { id } = await findSandbox(house, principal, idOrName);
+  const sandbox = await findSandbox(house, principal, idOrName);
+  await refuseGuest(house, principal, sandbox);
+  const { id } = sandbox;
   const before = house.extensions.get(id) ?? Promise.resolve();
   // One after the other, so that the last to ask is the last to be heard by the box and by the row.
   const moved = before.catch(() => {}).then(() => move(house, principal, id, ttlMs));

@@ -1,4 +1,6 @@
 import type { Files, Principal } from "@sandboxer/contract";
+import { actingIn } from "./attachments/acting.ts";
+import { readOnlyFiles, userOf } from "./attachments/confine.ts";
 import type { House } from "./house.ts";
 import { leasedFiles } from "./leased.ts";
 import { authorize } from "./policy/authorize.ts";
@@ -6,6 +8,8 @@ import { reach } from "./reach.ts";
 
 export async function files(house: House, principal: Principal, idOrName: string): Promise<Files> {
   authorize(principal.chain, "sandbox.files");
-  const { box } = await reach(house, principal, "sandbox.files", idOrName);
-  return leasedFiles(house.leases, principal, box);
+  const { sandbox, box } = await reach(house, principal, "sandbox.files", idOrName);
+  const own = await userOf(await actingIn(house, principal, sandbox), box);
+  const files = own === undefined ? box.files : readOnlyFiles(box.files, own);
+  return leasedFiles(house.leases, principal, box, files);
 }

@@ -7,6 +7,7 @@ import type { Leases } from "./leases.ts";
 import type { Reaper } from "./lifecycle/reaper.ts";
 import type { Registry } from "./registry/registry.ts";
 import type { Report } from "./report.ts";
+import type { Sealer } from "./secrets/sealer.ts";
 import type { Store } from "./store/store.ts";
 import type { WebhookNetwork } from "./webhooks/network.ts";
 
@@ -21,6 +22,8 @@ export interface House {
   readonly clock: Clock;
   /** Goes with every call to an extension; what carries another is never touched. */
   readonly installationId: string;
+  /** Signs the addresses of previews. */
+  previewSecret(): Promise<string>;
   /** Goes with every row this process begins, so that others can tell when nobody will finish it. */
   readonly instance: string;
   /** Whether what is created here ends with this process. */
@@ -35,8 +38,8 @@ export interface House {
   readonly claims: Map<string, { readonly bodyHash: string; readonly answer: Promise<unknown> }>;
   /** Moves of an expiry under way, so that each waits for the one before. */
   readonly extensions: Map<string, Promise<unknown>>;
-  /** Sandboxes whose hold the budget did not renew, each told of once. */
-  readonly unpaid: Set<string>;
+  /** Sandboxes whose hold the budget did not renew: told of, or put to sleep by now. */
+  readonly unpaid: Map<string, "warned" | "paused">;
   /** The longest that is paid for at once. */
   readonly holdSliceMs: number;
   readonly webhookNetwork: WebhookNetwork;
@@ -44,6 +47,8 @@ export interface House {
   readonly guard?: Guard | undefined;
   /** Whether this process stays, and so guards what others have left running. */
   readonly resident: boolean;
+  /** For secrets that must be read again; its key is not in the store. */
+  readonly sealer: Sealer;
   readonly report: Report;
   readonly pass: PassFailPoint;
 }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { isOver, type Principal, SandboxerError } from "@sandboxer/contract";
 import { canonicalJson } from "./events/chain.ts";
@@ -81,25 +81,6 @@ async function replayed<T>(house: House, claim: Claim): Promise<{ answer: T } | 
     }
     await setTimeout(LOOK_EVERY_MS);
   }
-}
-
-/** So that an answer that holds a secret can be repeated to who knows the idempotency key, and only then. */
-export function seal(text: string, { scope }: Claim, idempotencyKey: string): string {
-  const nonce = randomBytes(12);
-  const cipher = createCipheriv("aes-256-gcm", sealingKey(scope, idempotencyKey), nonce);
-  const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
-  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString("base64");
-}
-
-export function unseal(sealed: string, { scope }: Claim, idempotencyKey: string): string {
-  const bytes = Buffer.from(sealed, "base64");
-  const decipher = createDecipheriv("aes-256-gcm", sealingKey(scope, idempotencyKey), bytes.subarray(0, 12));
-  decipher.setAuthTag(bytes.subarray(12, 28));
-  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString("utf8");
-}
-
-function sealingKey(scope: string, idempotencyKey: string): Uint8Array {
-  return new Uint8Array(hkdfSync("sha256", idempotencyKey, scope, "answer", 32));
 }
 
 function digest(text: string): string {

@@ -9,11 +9,15 @@ import {
   SandboxerError,
   type Whoami,
 } from "@sandboxer/contract";
+import { settleForsaken } from "./attachments/forsaken.ts";
 import type { House } from "./house.ts";
-import { answerOnce, claimOf, type Once, seal, unseal } from "./idempotency.ts";
+import type { Once } from "./idempotency.ts";
 import { authorize } from "./policy/authorize.ts";
-import { delegate, effectiveRights } from "./policy/delegate.ts";
+import { delegate } from "./policy/delegate.ts";
+import { effectiveRights } from "./policy/effective.ts";
+import { answerSealedOnce } from "./sealed-answer.ts";
 import type { Claim } from "./store/idempotency-store.ts";
+import type { FoundKey } from "./store/key-store.ts";
 import type { Store } from "./store/store.ts";
 
 /** A key carries 256 random bits, so one plain hash keeps it as secret as a slow one would. */
@@ -21,8 +25,12 @@ function hashKey(apiKey: string): string {
   return createHash("sha256").update(apiKey).digest("hex");
 }
 
-export async function authenticate({ store, clock }: House, apiKey: string): Promise<Principal> {
-  const found = await store.findKey(hashKey(apiKey));
+export async function authenticate(house: House, apiKey: string): Promise<Principal> {
+  return holderOf(house, await house.store.findKey(hashKey(apiKey)));
+}
+
+/** Who holds a key that still counts. */
+export function holderOf({ clock }: House, found: FoundKey | undefined): Principal {
   if (!found) throw new SandboxerError("unauthenticated", "nobody holds this key");
   if ((found.principal.expiresAtMs ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) {
     throw new SandboxerError("unauthenticated", "this key's time is up");
@@ -39,17 +47,9 @@ export async function createKey(
   once: Once = {},
 ): Promise<CreatedKey> {
   authorize(principal.chain, "key.create");
-  const { idempotencyKey = "" } = once;
-  const claim = claimOf(house, principal, "key.create", body, once);
-  if (!claim) return writeChild(house, principal, body);
-  const sealed = await answerOnce(house, claim, async () => {
-    const created = await writeChild(house, principal, body, (answer) => ({
-      ...claim,
-      answer: JSON.stringify(seal(JSON.stringify(answer), claim, idempotencyKey)),
-    }));
-    return seal(JSON.stringify(created), claim, idempotencyKey);
-  });
-  return JSON.parse(unseal(sealed, claim, idempotencyKey));
+  return answerSealedOnce(house, principal, { operation: "key.create", body, once }, (claimed) =>
+    writeChild(house, principal, body, claimed),
+  );
 }
 
 async function writeChild(
@@ -97,6 +97,7 @@ export async function revokeKey(house: House, principal: Principal, keyId: strin
   }
   const revoked = await house.store.revokeKey({ orgId, keyId, atMs: house.clock.nowMs(), principalId });
   house.leases.end(revoked);
+  await settleForsaken(house);
   return revoked;
 }
 

@@ -23,8 +23,7 @@ export function leasedProcess(
 }
 
 /** Bytes on their way stop with the key. */
-export function leasedFiles(leases: Leases, { keyId }: Principal, box: Box): Files {
-  const { files } = box;
+export function leasedFiles(leases: Leases, { keyId }: Principal, box: Box, files: Files): Files {
   const leased = (source: ByteSource): AsyncIterable<Uint8Array> => {
     let release = () => {};
     const { items, cut } = cuttable(source, (item) => item ?? release());

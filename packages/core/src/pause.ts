@@ -1,4 +1,5 @@
 import { type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import { refuseGuest } from "./attachments/acting.ts";
 import type { House } from "./house.ts";
 import { authorize } from "./policy/authorize.ts";
 import { askOf, locate } from "./reach.ts";
@@ -8,6 +9,7 @@ export async function pause(house: House, principal: Principal, idOrName: string
   authorize(principal.chain, "sandbox.pause");
   const place = await locate(house, principal, "sandbox.pause", idOrName, ["running", "paused"]);
   const { sandbox, extension } = place;
+  await refuseGuest(house, principal, sandbox);
   if (sandbox.state === "paused") return sandbox;
   const { pause: facet } = extension;
   if (!facet) throw new SandboxerError("unsupported", `${extension.manifest.id} cannot pause a sandbox`);

@@ -1,11 +1,17 @@
 import type { Principal, ProcessInfo } from "@sandboxer/contract";
+import { actingIn } from "./attachments/acting.ts";
 import type { House } from "./house.ts";
 import { authorize } from "./policy/authorize.ts";
 import { reach } from "./reach.ts";
 
-/** Arguments may hold secrets, so that whoever may not run anything sees none. */
+/**
+ * Arguments may hold secrets, so that whoever may not run anything sees none, and a read-only
+ * attachment only its own.
+ */
 export async function ps(house: House, principal: Principal, idOrName: string): Promise<ProcessInfo[]> {
   authorize(principal.chain, "sandbox.exec");
-  const { box } = await reach(house, principal, "sandbox.exec", idOrName);
-  return box.processes();
+  const { sandbox, box } = await reach(house, principal, "sandbox.exec", idOrName);
+  const { id, access } = await actingIn(house, principal, sandbox);
+  const all = await box.processes();
+  return access === "read-write" ? all : all.filter(({ attachmentId }) => attachmentId === id);
 }

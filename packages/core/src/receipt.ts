@@ -44,14 +44,18 @@ interface Logged {
   readonly rejected?: Receipt["why"]["rejected"];
   readonly attempts?: Receipt["why"]["attempts"];
   readonly microUsdPerHour?: number;
+  readonly pausedMicroUsdPerHour?: number;
 }
 
 function dataOf(events: readonly Event[], type: Event["type"]): Event["data"] {
   return events.find((event) => event.type === type)?.data ?? {};
 }
 
-function rateOf({ microUsdPerHour }: Logged) {
-  return microUsdPerHour === undefined ? {} : { microUsdPerHour };
+function rateOf({ microUsdPerHour, pausedMicroUsdPerHour }: Logged) {
+  return {
+    ...(microUsdPerHour !== undefined && { microUsdPerHour }),
+    ...(pausedMicroUsdPerHour !== undefined && { pausedMicroUsdPerHour }),
+  };
 }
 
 function whenOf({ createdAtMs, startedAtMs, endedAtMs }: Sandbox, nowMs: number): Receipt["when"] {

@@ -1,4 +1,5 @@
 import { type Principal, type TerminalSize, terminalSizeSchema } from "@sandboxer/contract";
+import { refuseOthersProcess } from "./attachments/own-process.ts";
 import { demand } from "./facet.ts";
 import type { House } from "./house.ts";
 import { parse } from "./parse.ts";
@@ -14,6 +15,8 @@ export async function resize(
 ): Promise<void> {
   authorize(principal.chain, "sandbox.exec");
   const size = parse(terminalSizeSchema, input);
-  const { box } = await reach(house, principal, "sandbox.exec", idOrName);
+  const reached = await reach(house, principal, "sandbox.exec", idOrName);
+  await refuseOthersProcess(house, principal, reached, processId);
+  const { box } = reached;
   await demand("pty", box.pty).resize(processId, size);
 }

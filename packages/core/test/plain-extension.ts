@@ -18,6 +18,8 @@ export interface PlainExtension extends Extension {
   readonly root: string;
   /** Boxes that are paused; only an extension whose manifest lists it can. */
   readonly paused: Set<string>;
+  /** What was run, as whom and through which attachment. */
+  readonly executed: { user?: string | undefined; attachmentId: string }[];
   readonly calls: { probe: number; create: number; attach: number; destroy: number };
   probeAnswer: () => Promise<Probe>;
   /** Runs before a call does its work; throws to make it fail. */
@@ -29,13 +31,14 @@ export function createPlainExtension(root: string, manifest: Partial<Manifest> =
   const boxes = new Map<string, Set<Box>>();
   const folder = (ref: string) => join(root, ref);
   const attached = (ref: string): Box => {
-    const box = openBox(folder(ref), ref);
+    const box = openBox(folder(ref), ref, extension);
     boxes.set(ref, (boxes.get(ref) ?? new Set()).add(box));
     return box;
   };
   const extension: PlainExtension = {
     root,
     paused: new Set(),
+    executed: [],
     ...(manifest.facets?.includes("pause") && {
       pause: {
         pause: async (ref) => void extension.paused.add(ref),
@@ -104,10 +107,11 @@ const PLAIN_MANIFEST: Manifest = {
   price: { basis: "provisioned", microUsdPerHour: 0 },
 };
 
-function openBox(folder: string, ref: string): Box {
+function openBox(folder: string, ref: string, { manifest, executed }: PlainExtension): Box {
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
   const { env } = JSON.parse(readFileSync(join(folder, ".box.json"), "utf8"));
   const processes = new Map<string, Process>();
+  const owners = new Map<string, string>();
   return {
     ref,
     hostId: "here",
@@ -115,12 +119,24 @@ function openBox(folder: string, ref: string): Box {
     closed,
     close,
     files: plainFiles(folder),
-    async exec(request) {
+    ...(manifest.facets.includes("users") && { users: { admit: async (uid: number) => `guest${uid}` } }),
+    async exec(request, attachmentId) {
+      executed.push({ user: request.user, attachmentId });
       const process = await startProcess(folder, { ...request, env: { ...env, ...request.env } }, closed);
       processes.set(process.id, process);
+      owners.set(process.id, attachmentId);
       return process;
     },
-    processes: () => Promise.reject(new SandboxerError("unsupported", "not in plain boxes")),
+    processes: async () =>
+      [...processes.values()].map(({ id }) => ({
+        id,
+        argv: [],
+        startedAtMs: 0,
+        pty: false,
+        attachmentId: owners.get(id) ?? "",
+        stdoutBytes: 0,
+        stderrBytes: 0,
+      })),
     async attachProcess(id) {
       const process = processes.get(id);
       if (!process) throw new SandboxerError("not_found", `no process ${id}`);

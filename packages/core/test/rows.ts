@@ -29,7 +29,16 @@ export function beginCreateOf(sandbox: Partial<Sandbox> & { orgId: string }): Be
   const { id: sandboxId, orgId, principalId, createdAtMs } = row;
   return {
     sandbox: row,
-    attachment: { id: newRowId("att"), sandboxId, orgId, principalId, createdAtMs },
+    attachment: {
+      id: newRowId("att"),
+      sandboxId,
+      orgId,
+      principalId,
+      access: "read-write",
+      byPrincipalId: principalId,
+      implicit: true,
+      createdAtMs,
+    },
     holdMicroUsd: 10_000,
     data: {},
   };

@@ -2,19 +2,23 @@ import {
   type Budget,
   budgetSchema,
   type CreateBody,
+  doctorSchema,
   healthSchema,
   listAnswerSchema,
   type Probe,
+  type RoutePlan,
+  routePlanSchema,
   type SandboxState,
   sandboxSchema,
   type Whoami,
   whoamiSchema,
 } from "@sandboxer/contract";
-import { diagnosis, type RoutePlan, routePlan } from "./answers.ts";
+import { type Attachments, openAttachments } from "./attachments.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { type Log, openLog, openWebhooks, type Webhooks } from "./log.ts";
 import { openProfiles, type Profiles } from "./profiles.ts";
 import { openSandbox, type Sandbox } from "./sandbox.ts";
+import type { SocketMaker } from "./sockets.ts";
 import { createTransport, type Fetch, type Once } from "./transport.ts";
 
 export interface ClientOptions {
@@ -23,6 +27,8 @@ export interface ClientOptions {
   readonly apiKey: string;
   /** Left out, the platform's own. */
   readonly fetch?: Fetch;
+  /** Left out, the platform's own, unless `fetch` is given. */
+  readonly WebSocket?: SocketMaker;
 }
 
 export interface ListOptions {
@@ -45,6 +51,7 @@ export interface Client {
     /** Every page, one sandbox after the other. */
     all(options?: ListOptions): AsyncIterable<Sandbox>;
   };
+  readonly attachments: Attachments;
   readonly keys: Keys;
   readonly profiles: Profiles;
   readonly events: Log;
@@ -64,9 +71,12 @@ export interface Client {
   health(): Promise<{ status: "ok"; version: string }>;
 }
 
-export function createClient({ url, apiKey, fetch = globalThis.fetch }: ClientOptions): Client {
+export function createClient(options: ClientOptions): Client {
+  const { url, apiKey, fetch = globalThis.fetch } = options;
+  // Who brings a `fetch` of their own does not want the platform's way to the network.
+  const WebSocket = options.WebSocket ?? (options.fetch ? undefined : globalThis.WebSocket);
   // Called through an arrow: browsers refuse a `fetch` whose `this` is not the window.
-  const transport = createTransport({ url, apiKey, fetch: (input, init) => fetch(input, init) });
+  const transport = createTransport({ url, apiKey, WebSocket, fetch: (input, init) => fetch(input, init) });
 
   async function list({ states, ...rest }: ListOptions & { after?: string | undefined } = {}): Promise<Page> {
     const query = { ...rest, state: states?.join(",") };
@@ -98,6 +108,7 @@ export function createClient({ url, apiKey, fetch = globalThis.fetch }: ClientOp
       list,
       all,
     },
+    attachments: openAttachments(transport),
     keys: openKeys(transport),
     profiles: openProfiles(transport),
     events: openLog(transport),
@@ -107,9 +118,9 @@ export function createClient({ url, apiKey, fetch = globalThis.fetch }: ClientOp
       set: (limitMicroUsd) => transport.ask(budgetSchema, "PUT", "/v1/budget", { json: { limitMicroUsd } }),
     },
     whoami: () => transport.ask(whoamiSchema, "GET", "/v1/whoami"),
-    explain: (body = {}) => transport.ask(routePlan, "POST", "/v1/route/explain", { json: body }),
+    explain: (body = {}) => transport.ask(routePlanSchema, "POST", "/v1/route/explain", { json: body }),
     async doctor() {
-      return (await transport.ask(diagnosis, "GET", "/v1/doctor")).extensions;
+      return (await transport.ask(doctorSchema, "GET", "/v1/doctor")).extensions;
     },
     health: () => transport.ask(healthSchema, "GET", "/health"),
   };

@@ -1,8 +1,5 @@
 import { type ErrorCode, errorAnswerSchema, SandboxerError } from "@sandboxer/contract";
 
-/** An error as the gateway told it; `requestId` finds it in the gateway's log. */
-export type GatewayError = SandboxerError & { readonly requestId?: string };
-
 interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
@@ -12,10 +9,8 @@ interface ErrorBody {
 }
 
 /** The gateway's error, rebuilt as the same class with the same code, hint and details. */
-export function rebuild(error: ErrorBody): GatewayError {
-  const { code, message, hint, details, requestId } = error;
-  const rebuilt = new SandboxerError(code, message, { hint, details });
-  return requestId === undefined ? rebuilt : Object.assign(rebuilt, { requestId });
+export function rebuild({ code, message, ...more }: ErrorBody): SandboxerError {
+  return new SandboxerError(code, message, more);
 }
 
 /** An error that came within a stream. */
@@ -27,7 +22,7 @@ export function rebuildFrom(error: unknown): SandboxerError {
 }
 
 /** For an answer whose status says that it failed. */
-export async function failureOf(response: Response): Promise<GatewayError> {
+export async function failureOf(response: Response): Promise<SandboxerError> {
   const text = await response.text().catch(() => "");
   const parsed = errorAnswerSchema.safeParse(fromJson(text));
   if (parsed.success) return rebuild(parsed.data.error);

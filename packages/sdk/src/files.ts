@@ -2,10 +2,12 @@ import {
   type FileContent,
   type Files,
   fileEntrySchema,
+  listingSchema,
+  madeSchema,
   unpackedSchema,
+  writtenSchema,
   xattrsAnswerSchema,
 } from "@sandboxer/contract";
-import { listing, made, written } from "./answers.ts";
 import { decodeBase64 } from "./base64.ts";
 import { chunksOf } from "./chunks.ts";
 import { strange } from "./failure.ts";
@@ -23,7 +25,7 @@ export function openFiles(transport: Transport, sandboxPath: string): Files {
     },
     async write(path, source, { mode, ...options } = {}) {
       const query = { path, ...options, mode: mode?.toString(8).padStart(4, "0") };
-      const answer = await transport.ask(written, "PUT", at("content"), {
+      const answer = await transport.ask(writtenSchema, "PUT", at("content"), {
         query,
         body: await uploadOf(source),
       });
@@ -32,10 +34,10 @@ export function openFiles(transport: Transport, sandboxPath: string): Files {
     stat: (path, options = {}) =>
       transport.ask(fileEntrySchema, "GET", at("stat"), { query: { path, ...options } }),
     async list(path, options = {}) {
-      return (await transport.ask(listing, "GET", at("list"), { query: { path, ...options } })).entries;
+      return (await transport.ask(listingSchema, "GET", at("list"), { query: { path, ...options } })).entries;
     },
     async mkdir(path, options = {}) {
-      return (await transport.ask(made, "POST", at("mkdir"), { json: { path, ...options } })).created;
+      return (await transport.ask(madeSchema, "POST", at("mkdir"), { json: { path, ...options } })).created;
     },
     async move(from, to, options = {}) {
       await drained(transport.send("POST", at("move"), { json: { from, to, ...options } }));

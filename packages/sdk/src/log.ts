@@ -12,7 +12,7 @@ import {
 import { fromJson, rebuildFrom, strange } from "./failure.ts";
 import { LineReader } from "./lines.ts";
 import { drained } from "./process.ts";
-import type { Transport } from "./transport.ts";
+import type { Once, Transport } from "./transport.ts";
 
 export interface Log {
   /** Oldest first. */
@@ -25,7 +25,7 @@ export interface Log {
 
 export interface Webhooks {
   /** https, and never an address inside a network. The secret is only in this answer. */
-  create(body: CreateWebhookBody): Promise<{ webhook: Webhook; secret: string }>;
+  create(body: CreateWebhookBody, once?: Once): Promise<{ webhook: Webhook; secret: string }>;
   list(): Promise<readonly Webhook[]>;
   delete(webhookId: string): Promise<void>;
 }
@@ -46,7 +46,7 @@ export function openLog(transport: Transport): Log {
 
 export function openWebhooks(transport: Transport): Webhooks {
   return {
-    create: (json) => transport.ask(createdWebhookSchema, "POST", "/v1/webhooks", { json }),
+    create: (json, once) => transport.ask(createdWebhookSchema, "POST", "/v1/webhooks", { json, once }),
     async list() {
       return (await transport.ask(webhookListSchema, "GET", "/v1/webhooks")).webhooks;
     },

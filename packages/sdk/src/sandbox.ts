@@ -10,8 +10,10 @@ import {
   type NetworkRule,
   networkCallListSchema,
   type Ports,
+  type Preview,
   type Process,
   type ProcessInfo,
+  previewSchema,
   processListSchema,
   type Receipt,
   receiptSchema,
@@ -22,6 +24,7 @@ import {
 import { openFiles } from "./files.ts";
 import { openPorts } from "./ports.ts";
 import { drained, openProcess, type RemoteProcess } from "./process.ts";
+import { openOverSocket } from "./socket-process.ts";
 import type { Transport } from "./transport.ts";
 
 export interface RunOptions extends Omit<ExecInput, "argv" | "stdin"> {
@@ -29,6 +32,14 @@ export interface RunOptions extends Omit<ExecInput, "argv" | "stdin"> {
   readonly input?: Uint8Array | string;
   /** How much of each output to keep. */
   readonly limitBytes?: number;
+}
+
+/**
+ * `http` is a request for the output and one for each piece of input. `websocket` is one connection
+ * for both, where the platform has them: quicker to type into, and back by itself when it breaks.
+ */
+export interface Way {
+  readonly over?: "http" | "websocket";
 }
 
 /** A handle to one sandbox. Dropping it leaves the sandbox alone. */
@@ -39,13 +50,17 @@ export interface Sandbox {
   readonly files: Files;
   readonly ports: Ports;
   readonly pty: Terminals;
-  exec(input: ExecInput): Promise<RemoteProcess>;
+  exec(input: ExecInput, way?: Way): Promise<RemoteProcess>;
   /** Runs to the end and gives everything at once. A non-zero exit is a result, not an error. */
   run(argv: string[], options?: RunOptions): Promise<ExecResult>;
-  attachProcess(id: string, from?: { stdout?: number; stderr?: number }): Promise<RemoteProcess>;
+  attachProcess(id: string, from?: { stdout?: number; stderr?: number }, way?: Way): Promise<RemoteProcess>;
   /** Those that run, and the last that ended. */
   processes(): Promise<ProcessInfo[]>;
+  /** An address for a port inside, for a browser or for somebody without a key. */
+  preview(port: number, options?: { readonly ttlMs?: number }): Promise<Preview>;
   refresh(): Promise<SandboxInfo>;
+  /** The same sandbox, used through one of the key's attachments to it. */
+  through(attachmentId: string): Sandbox;
   /** Moves the end to `ttlMs` from now. */
   extend(ttlMs: number): Promise<SandboxInfo>;
   /** Where it ran and why, how long, what it cost, and for whom. */
@@ -66,7 +81,13 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
   let info = first;
   const path = `/v1/sandboxes/${first.id}`;
 
-  async function exec(input: ExecInput): Promise<RemoteProcess> {
+  const { openSocket } = transport;
+  const explain = () => transport.ask(sandboxSchema, "GET", path);
+  const overSocket = openSocket && { openSocket, sandboxPath: path, explain };
+
+  async function exec(input: ExecInput, { over }: Way = {}): Promise<RemoteProcess> {
+    if (over === "websocket" && overSocket)
+      return openOverSocket(overSocket, { type: "exec", request: input });
     return openProcess(transport, path, await transport.send("POST", `${path}/exec`, { json: input }));
   }
 
@@ -89,13 +110,18 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
       if (input !== undefined) feed(process, input);
       return collect(process, limitBytes);
     },
-    async attachProcess(id, from = {}) {
+    async attachProcess(id, from = {}, { over } = {}) {
+      if (over === "websocket" && overSocket)
+        return openOverSocket(overSocket, { type: "attach", process: id, ...from });
       const output = `${path}/processes/${encodeURIComponent(id)}/output`;
       return openProcess(transport, path, await transport.send("GET", output, { query: from }));
     },
     async processes() {
       return (await transport.ask(processListSchema, "GET", `${path}/processes`)).processes;
     },
+    through: (attachmentId) => openSandbox(transport.through(attachmentId), info),
+    preview: (port, options = {}) =>
+      transport.ask(previewSchema, "POST", `${path}/previews`, { json: { port, ...options } }),
     async refresh() {
       info = await transport.ask(sandboxSchema, "GET", path);
       return info;

@@ -1,8 +1,13 @@
-import type { Shape } from "./answers.ts";
 import { failureOf, fromJson, strange, unreachable } from "./failure.ts";
+import { createSockets, type OpenSocket, type SocketMaker } from "./sockets.ts";
 
 /** What the client needs of `fetch`. A gateway in the same process offers exactly this. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** What the client asks of a schema. */
+interface Shape<T> {
+  safeParse(value: unknown): { success: true; data: T } | { success: false; error?: unknown };
+}
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -24,25 +29,41 @@ export interface Transport {
   send(method: string, path: string, call?: Call): Promise<Response>;
   /** The same, with the answer's JSON checked. */
   ask<T>(shape: Shape<T>, method: string, path: string, call?: Call): Promise<T>;
+  /** The same, acting through one of the key's attachments. */
+  through(attachmentId: string): Transport;
+  /** Absent where the platform has none. */
+  readonly openSocket?: OpenSocket;
 }
 
-export function createTransport(options: { url: string; apiKey: string; fetch: Fetch }): Transport {
+interface TransportOptions {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly fetch: Fetch;
+  readonly WebSocket: SocketMaker | undefined;
+  readonly attachmentId?: string;
+}
+
+export function createTransport(options: TransportOptions): Transport {
   const base = options.url.replace(/\/+$/, "");
-  const authorization = `Bearer ${options.apiKey}`;
+  const { attachmentId } = options;
+  const identity = {
+    authorization: `Bearer ${options.apiKey}`,
+    ...(attachmentId !== undefined && { "sandboxer-attachment": attachmentId }),
+  };
 
   async function send(method: string, path: string, call: Call = {}): Promise<Response> {
-    const init: RequestInit & { duplex?: "half" } = { method, headers: { authorization } };
+    const init: RequestInit & { duplex?: "half" } = { method, headers: identity };
     if (call.json !== undefined) {
       init.body = JSON.stringify(call.json);
       const key = call.once?.idempotencyKey;
       init.headers = {
-        authorization,
+        ...identity,
         "content-type": "application/json",
         ...(key !== undefined && { "idempotency-key": key }),
       };
     } else if (call.body !== undefined) {
       init.body = call.body as BodyInit;
-      init.headers = { authorization, "content-type": "application/octet-stream" };
+      init.headers = { ...identity, "content-type": "application/octet-stream" };
       if (call.body instanceof ReadableStream) init.duplex = "half";
     }
     const response = await options.fetch(base + path + queryString(call.query), init).catch((cause) => {
@@ -54,6 +75,8 @@ export function createTransport(options: { url: string; apiKey: string; fetch: F
 
   return {
     send,
+    through: (id) => createTransport({ ...options, attachmentId: id }),
+    ...(options.WebSocket && { openSocket: createSockets({ ...options, WebSocket: options.WebSocket }) }),
     async ask(shape, method, path, call) {
       const response = await send(method, path, call);
       const text = await response.text().catch((cause) => {

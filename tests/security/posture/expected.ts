@@ -5,8 +5,10 @@ import { expectedMounts } from "./mounts.ts";
 /** Which process of a sandbox it is. */
 export type Role = "first" | "user" | "root" | "terminal";
 
-/** How the engine maps ids: a range for each sandbox, or an ordinary user's one. */
-export type Ids = { readonly base: number } | { readonly uid: number; readonly gid: number };
+/** How the engine maps ids: a range for each sandbox, or an ordinary user's one, and what it is lent. */
+export type Ids =
+  | { readonly base: number }
+  | { readonly uid: number; readonly gid: number; readonly lentFrom?: number };
 
 const NONE = "0000000000000000";
 /** CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE. */
@@ -14,7 +16,7 @@ const FOR_ROOT = "00000000000004fb";
 /** The same and SETPCAP, to take capabilities from programs. */
 const FOR_FIRST = "00000000000005fb";
 
-const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const PATH = "/run/boxd/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const USER = [
   ...["HOME=/home/user", "LANG=C.UTF-8", "LOGNAME=user", `PATH=${PATH}`, "SHELL=/bin/bash"],
   "USER=user",
@@ -59,7 +61,7 @@ export function expectation(role: Role, ids: Ids, first: Facts): Expectation {
 type Identity = Pick<Expectation, "uid" | "gid" | "groups" | "capabilities" | "uidMap" | "gidMap">;
 
 function identity(role: Role, ids: Ids): Identity {
-  if ("uid" in ids) {
+  if ("uid" in ids && ids.lentFrom === undefined) {
     return {
       uid: ids.uid,
       gid: ids.gid,
@@ -69,9 +71,9 @@ function identity(role: Role, ids: Ids): Identity {
       gidMap: `1000 ${ids.gid} 1`,
     };
   }
-  const map = `0 ${ids.base} 65536`;
   const isUser = role === "user" || role === "terminal";
-  const id = ids.base + (isUser ? 1000 : 0);
+  const inside = isUser ? 1000 : 0;
+  const [uid, gid] = [onHost(ids, "uid", inside), onHost(ids, "gid", inside)];
   const capabilities = {
     first: { effective: FOR_FIRST, bounding: FOR_ROOT },
     root: { effective: FOR_ROOT, bounding: FOR_ROOT },
@@ -79,11 +81,19 @@ function identity(role: Role, ids: Ids): Identity {
     terminal: { effective: NONE, bounding: NONE },
   }[role];
   return {
-    uid: id,
-    gid: id,
-    groups: role === "first" ? [] : [id],
+    uid,
+    gid,
+    groups: role === "first" ? [] : [gid],
     capabilities,
-    uidMap: map,
-    gidMap: map,
+    uidMap: mapOf(ids, "uid"),
+    gidMap: mapOf(ids, "gid"),
   };
 }
+
+function onHost(ids: Ids, kind: "uid" | "gid", inside: number): number {
+  if ("base" in ids) return ids.base + inside;
+  return inside === 0 ? ids[kind] : (ids.lentFrom ?? 0) + inside - 1;
+}
+
+const mapOf = (ids: Ids, kind: "uid" | "gid"): string =>
+  "base" in ids ? `0 ${ids.base} 65536` : `0 ${ids[kind]} 1, 1 ${ids.lentFrom} 65535`;

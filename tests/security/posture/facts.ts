@@ -42,10 +42,21 @@ export function factsOf(pid: number): Facts {
     uidMap: parseMap(text("uid_map")),
     gidMap: parseMap(text("gid_map")),
     mounts: text("mountinfo").trim().split("\n").map(parseMount),
-    descriptors: Object.fromEntries(readdirSync(at("fd")).map((fd) => [fd, readlinkSync(at("fd", fd))])),
+    descriptors: descriptorsOf(at("fd")),
     limits: parseLimits(text("limits")),
     environment: text("environ").split("\0").filter(Boolean).sort(),
   };
+}
+
+/** All at one moment: what is closed while we look makes us look again. */
+function descriptorsOf(folder: string): Record<string, string> {
+  for (let tries = 50; ; tries--) {
+    try {
+      return Object.fromEntries(readdirSync(folder).map((fd) => [fd, readlinkSync(join(folder, fd))]));
+    } catch (error) {
+      if (tries === 0 || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
 }
 
 const namespaces = (pid: number | "self"): Record<string, string> =>

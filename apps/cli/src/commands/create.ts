@@ -1,6 +1,6 @@
 import type { CreateBody, Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, label, list, mebibytes, microUsd, processors, variable } from "../arguments.ts";
+import { durationMs, label, list, mebibytes, microUsd, processors, reuse, variable } from "../arguments.ts";
 import { allowance, type NetworkOptions, networkOf } from "../network.ts";
 
 interface Options extends NetworkOptions {
@@ -12,6 +12,7 @@ interface Options extends NetworkOptions {
   readonly image?: string;
   readonly rootfs?: string;
   readonly visibility?: Visibility;
+  readonly reuse?: NonNullable<CreateBody["reuse"]>;
   readonly extensions?: string[];
   readonly policy?: NonNullable<CreateBody["routing"]>["policy"];
   readonly maxPrice?: number;
@@ -21,6 +22,7 @@ interface Options extends NetworkOptions {
   readonly memory?: number;
   readonly disk?: number;
   readonly requireLimits?: true;
+  readonly root: boolean;
   readonly json?: true;
 }
 
@@ -39,6 +41,11 @@ export function register(program: Command): void {
     .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
     .option("--learn", "let through what no rule allows, and write it down")
     .option("--visibility <who>", "who else sees it: private, team or org (default: private)")
+    .option(
+      "--reuse <scope:key>",
+      "the living one of that label, as in session:42, agent:build or shared:ci",
+      reuse,
+    )
     .option("--extensions <list>", "where it may run", list)
     .option("--policy <policy>", "how to choose: prefer-self-hosted, lowest-cost or explicit")
     .option("--max-price <usd>", "the most an hour of it may cost", microUsd)
@@ -48,6 +55,7 @@ export function register(program: Command): void {
     .option("--memory <size>", "memory it may use, as in 512M (default: 2G)", mebibytes)
     .option("--disk <size>", "what it may write (default: 10G)", mebibytes)
     .option("--require-limits", "refuse where one of its limits cannot be held")
+    .option("--no-root", "nothing in it is done as root, not by sudo either")
     .option("--json", "print everything about it")
     .addHelpText("after", "\nExample:\n  $ sandboxer create --name build --ttl 30m --env CI=1")
     .action(create);
@@ -67,7 +75,7 @@ async function create(options: Options): Promise<void> {
 /** Only what was said: what was left out is the profile's to fill in. */
 async function bodyOf(options: Options): Promise<CreateBody> {
   const { name, profile, ttl, image, rootfs, visibility, extensions, policy, maxPrice, budget } = options;
-  const { cpus, memory, disk, requireLimits, env = {}, label: labels = {} } = options;
+  const { cpus, memory, disk, requireLimits, root, env = {}, label: labels = {} } = options;
   const { imageOf } = await import("../image.ts");
   const resources = {
     ...(cpus && { cpus }),
@@ -85,11 +93,13 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(visibility && { visibility }),
     ...(budget !== undefined && { budgetMicroUsd: budget }),
     ...((image !== undefined || rootfs !== undefined) && { image: imageOf({ image, rootfs }) }),
+    ...(options.reuse && { reuse: options.reuse }),
     ...(extensions && { extensions }),
     ...(Object.keys(resources).length > 0 && { resources }),
     ...(Object.keys(routing).length > 0 && { routing }),
     ...networkOf(options),
     ...(requireLimits && { limits: "required" as const }),
+    ...(!root && { root: "denied" as const }),
     env,
     labels,
   };

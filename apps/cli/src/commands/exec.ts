@@ -11,6 +11,7 @@ interface Options {
   readonly timeout?: number;
   readonly tty?: true;
   readonly detach?: true;
+  readonly as?: string;
 }
 
 export function register(program: Command): void {
@@ -25,6 +26,7 @@ export function register(program: Command): void {
     .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
     .option("-t, --tty", "give the command a terminal")
     .option("-d, --detach", "leave it running and print its process id")
+    .option("--as <attachment>", "act through this attachment, as in att_…")
     .option("--json", "give errors as JSON")
     .showHelpAfterError("(options of the command itself go after --, as in: sandboxer exec build -- ls -la)")
     .addHelpText("after", "\nExample:\n  $ sandboxer exec build --cwd /tmp -- sh -c 'ls -la'")
@@ -45,11 +47,12 @@ async function exec(idOrName: string, argv: string[], options: Options): Promise
   whenReaderLeaves(abandon);
   const exitCode = await withSandboxes(async (sandboxes) => {
     const sandbox = await sandboxes.get(idOrName);
-    return detach ? leave(sandbox) : stay(sandbox);
+    const acting = options.as === undefined ? sandbox : sandbox.through(options.as);
+    return detach ? leave(acting) : stay(acting);
   });
   process.exit(exitCode);
 
-  function start(sandbox: Handle, stdin: boolean) {
+  function start(sandbox: Pick<Handle, "exec">, stdin: boolean) {
     return sandbox.exec({
       argv,
       env: tty ? { ...terminal.terminalVariables(), ...env } : env,
@@ -61,14 +64,14 @@ async function exec(idOrName: string, argv: string[], options: Options): Promise
     });
   }
 
-  async function leave(sandbox: Handle): Promise<number> {
+  async function leave(sandbox: Pick<Handle, "exec">): Promise<number> {
     const started = await start(sandbox, false);
     started.detach();
     process.stdout.write(`${started.id}\n`);
     return 0;
   }
 
-  async function stay(sandbox: Handle): Promise<number> {
+  async function stay(sandbox: Pick<Handle, "exec">): Promise<number> {
     const stdin = tty === true || hasInput();
     const started = await start(sandbox, stdin);
     remote = started;

@@ -15,6 +15,10 @@ interface Options {
   readonly maxTtl?: number;
   readonly budget?: number;
   readonly expires?: number;
+  readonly network?: string[];
+  readonly secrets?: string[];
+  readonly readOnly?: true;
+  readonly idempotencyKey?: string;
   readonly json?: true;
 }
 
@@ -33,6 +37,10 @@ export function register(program: Command): void {
     .option("--isolation <class>", "the least isolation it may use")
     .option("--max-ttl <time>", "the longest its sandboxes may live", durationMs)
     .option("--budget <usd>", "what it may spend in all, as in 2.50; held on this key's budget", microUsd)
+    .option("--network <list>", "names it may reach at most, as in *.example.com", list)
+    .option("--secrets <list>", "secrets it may use, by name", list)
+    .option("--read-only", "it changes no file inside a sandbox")
+    .option("--idempotency-key <key>", "asked again with the same, there is still one key")
     .option("--expires <time>", "when it ends, from now", durationMs)
     .option("--json", "print everything about it")
     .addHelpText(
@@ -55,15 +63,18 @@ export function register(program: Command): void {
 
 async function create(options: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
-  const { isolation, maxTtl, budget, expires, json, ...rest } = options;
+  const { isolation, maxTtl, budget, expires, readOnly, idempotencyKey, json, ...rest } = options;
   const body = {
     ...rest,
     ...(isolation && { minimumIsolation: isolation }),
     ...(maxTtl && { maximumTtlMs: maxTtl }),
     ...(budget !== undefined && { budgetMicroUsd: budget }),
+    ...(readOnly && { access: "read-only" }),
     ...(expires && { expiresAtMs: Date.now() + expires }),
   } as CreateKeyBody;
-  const created = await withClient((client) => client.keys.create(body));
+  const created = await withClient((client) =>
+    client.keys.create(body, idempotencyKey === undefined ? {} : { idempotencyKey }),
+  );
   process.stdout.write(`${json ? JSON.stringify(created) : created.apiKey}\n`);
   process.exit(0);
 }

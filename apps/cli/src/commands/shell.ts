@@ -35,14 +35,15 @@ async function shell(idOrName: string | undefined, { user, cwd, ttl }: Options):
   const exitCode = await withClient(async (client) => {
     const { sandbox, leave } = await enter(client);
     try {
-      const remote = await sandbox.exec({
+      const asked = {
         argv: SHELL,
         env: terminalVariables(),
         stdin: true,
         pty: terminalSize(),
         ...(cwd && { cwd }),
         ...(user !== undefined && { user }),
-      });
+      };
+      const remote = await sandbox.exec(asked, { over: "websocket" });
       const finished = lendTerminal(remote).then(exitCodeOf);
       finished.catch(() => {});
       const code = await Promise.race([finished, stopped.then((code) => ({ code }))]);

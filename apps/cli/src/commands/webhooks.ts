@@ -9,6 +9,8 @@ export function register(program: Command): void {
     .command("create")
     .description("send every event there from now on; the signing secret is printed once")
     .argument("<url>", "https, on the open internet")
+    .option("--name <name>", "a name, for you")
+    .option("--idempotency-key <key>", "asked again with the same, there is still one")
     .option("--types <list>", "only these, as in sandbox.created,sandbox.destroyed", list)
     .option("--json", "print everything about it")
     .action(create);
@@ -24,10 +26,18 @@ export function register(program: Command): void {
     .action(rm);
 }
 
-async function create(url: string, { types, json }: { types?: string[]; json?: true }): Promise<void> {
+interface Options {
+  readonly types?: string[];
+  readonly name?: string;
+  readonly idempotencyKey?: string;
+  readonly json?: true;
+}
+
+async function create(url: string, { types, name, idempotencyKey, json }: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
-  const body = { url, ...(types && { types }) } as CreateWebhookBody;
-  const created = await withClient((client) => client.webhooks.create(body));
+  const body = { url, ...(name && { name }), ...(types && { types }) } as CreateWebhookBody;
+  const once = idempotencyKey === undefined ? {} : { idempotencyKey };
+  const created = await withClient((client) => client.webhooks.create(body, once));
   process.stdout.write(`${json ? JSON.stringify(created) : `${created.webhook.id} ${created.secret}`}\n`);
   process.exit(0);
 }

@@ -50,6 +50,7 @@ describe("every route", () => {
       .replace("{connection}", `con_${ID}`)
       .replace("{key}", `key_${ID}`)
       .replace("{ref}", "nosuch@9")
+      .replace("{attachment}", `att_${ID}`)
       .replace("{webhook}", `whk_${ID}`);
   const guarded = ROUTES.filter(({ operation }) => operation !== "public");
 

@@ -1,23 +1,18 @@
-import { newRowId, type Principal, SandboxerError } from "@sandboxer/contract";
+import { emptySchema, newRowId, type Principal, SandboxerError } from "@sandboxer/contract";
 import type { Once } from "@sandboxer/core";
 import { type Context, Hono } from "hono";
-import { createLiveConnections } from "../live-connections.ts";
-import { createLiveProcesses } from "../live-processes.ts";
 import type { Log } from "../log.ts";
 import { readJson } from "./body.ts";
 import { check, queryOf } from "./check.ts";
 import { createReport, failureAnswer, type Report } from "./failure.ts";
-import { type Allowed, authenticate, checkHost, checkOrigin } from "./guard.ts";
+import { type Allowed, authenticate, refusalOf } from "./guard.ts";
 import type { Given, Ground, Route } from "./route.ts";
-import { ROUTES } from "./table.ts";
 
 type Facts = { requestId: string; report: Report; keyId?: string; code?: string };
 type Environment = { Variables: { facts: Facts } };
 
 /** HTTP in front of core: every request is named, guarded, checked, answered and logged here. */
-export function createApp(options: { core: Ground["core"]; log: Log; allowed?: Allowed }): Hono<Environment> {
-  const { core, log, allowed = {} } = options;
-  const ground: Ground = { core, processes: createLiveProcesses(core), connections: createLiveConnections() };
+export function createApp(ground: Ground, log: Log, allowed: Allowed = {}): Hono<Environment> {
   const app = new Hono<Environment>();
 
   app.use(async (context, next) => {
@@ -29,7 +24,7 @@ export function createApp(options: { core: Ground["core"]; log: Log; allowed?: A
     if (refused) context.res = refused;
     else await next();
     context.res.headers.set("x-request-id", requestId);
-    context.res.headers.set("x-content-type-options", "nosniff");
+    guardAnswer(context.res.headers);
     const { keyId, code } = facts;
     const { method, path } = context.req;
     const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
@@ -46,7 +41,7 @@ export function createApp(options: { core: Ground["core"]; log: Log; allowed?: A
     });
   });
 
-  for (const route of ROUTES) {
+  for (const route of ground.routes) {
     app.on(route.method, route.path.replace(/\{(\w+)\}/g, ":$1"), (context) =>
       answer(route, ground, context),
     );
@@ -63,20 +58,20 @@ export function createApp(options: { core: Ground["core"]; log: Log; allowed?: A
   return app;
 }
 
-function refuse(request: Request, allowed: Allowed, facts: Facts): Response | undefined {
-  if (!checkHost(request, allowed)) {
-    const error = new SandboxerError("invalid_request", "this gateway does not answer to that host name", {
-      hint: "Use 127.0.0.1 or localhost, or name the host in SANDBOXER_ALLOWED_HOSTS.",
-    });
-    facts.code = error.code;
-    return failureAnswer(facts.report(error), 421);
+/** No answer is ever a page but the reference, which brings a policy of its own; none may be framed. */
+function guardAnswer(headers: Headers): void {
+  headers.set("x-content-type-options", "nosniff");
+  if (!headers.has("content-security-policy")) {
+    headers.set("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox");
   }
-  if (checkOrigin(request, allowed)) return undefined;
-  const error = new SandboxerError("policy_denied", "web pages of that origin may not call this gateway", {
-    hint: "Name the origin in SANDBOXER_ALLOWED_ORIGINS.",
-  });
-  facts.code = error.code;
-  return failureAnswer(facts.report(error));
+}
+
+function refuse(request: Request, allowed: Allowed, facts: Facts): Response | undefined {
+  const host = request.headers.get("host") ?? new URL(request.url).host;
+  const refusal = refusalOf(request.headers, allowed, host);
+  if (!refusal) return undefined;
+  facts.code = refusal.error.code;
+  return failureAnswer(facts.report(refusal.error), refusal.status);
 }
 
 async function answer(route: Route, ground: Ground, context: Context<Environment>): Promise<Response> {
@@ -91,16 +86,17 @@ async function answer(route: Route, ground: Ground, context: Context<Environment
     ...ground,
     report: facts.report,
     principal: principal as never,
-    once: onceOf(request.headers),
+    once: route.idempotent ? onceOf(request.headers) : {},
     lastEventId: request.headers.get("last-event-id") ?? undefined,
     params: (route.params && check(route.params, context.req.param(), "path")) as never,
-    query: (route.query && check(route.query, queryOf(request.url), "query")) as never,
+    query: check(route.query ?? emptySchema, queryOf(request.url), "query") as never,
     body: (await bodyOf(route, request)) as never,
   });
   if (route.answer.type === "json") return Response.json(given, { status: route.answer.status });
-  const type = CONTENT_TYPES[route.answer.type];
+  const { answer } = route;
+  const type = answer.type === "text" ? answer.contentType : CONTENT_TYPES[answer.type];
   const { body, headers } = given as Given;
-  return new Response(body, { headers: { ...headers, "content-type": type, "cache-control": "no-store" } });
+  return new Response(body, { headers: { "cache-control": "no-store", ...headers, "content-type": type } });
 }
 
 const CONTENT_TYPES = {

@@ -1,10 +1,9 @@
 import { Buffer } from "node:buffer";
-import { concatenate, SandboxerError, xattrsAnswerSchema } from "@sandboxer/contract";
+import { concatenate, emptySchema, SandboxerError, xattrsAnswerSchema } from "@sandboxer/contract";
 import { z } from "zod";
 import { path, sandboxParams, user } from "./parameters.ts";
 import { route } from "./route.ts";
 
-const empty = z.strictObject({});
 const facts = { operation: "sandbox.files", params: sandboxParams } as const;
 const name = z
   .string()
@@ -20,7 +19,7 @@ export const attributeRoutes = [
       path: "/v1/sandboxes/{id}/files/chmod",
       summary: "Set permission bits",
       body: z.strictObject({ path, user, mode: z.int().min(0).max(0o7777) }),
-      answer: { type: "json", status: 200, schema: empty },
+      answer: { type: "json", status: 200, schema: emptySchema },
     },
     async ({ core, principal, params, body: { path, mode, ...options } }) => {
       await (await core.files(principal, params.id)).chmod(path, mode, options);
@@ -34,7 +33,7 @@ export const attributeRoutes = [
       path: "/v1/sandboxes/{id}/files/symlink",
       summary: "Make a symbolic link",
       body: z.strictObject({ path, user, target: path }),
-      answer: { type: "json", status: 200, schema: empty },
+      answer: { type: "json", status: 200, schema: emptySchema },
     },
     async ({ core, principal, params, body: { path, target, ...options } }) => {
       await (await core.files(principal, params.id)).symlink(path, target, options);
@@ -67,7 +66,7 @@ export const attributeRoutes = [
       summary: "Set an extended attribute to the body's bytes",
       query: z.strictObject({ path, name, user }),
       body: "bytes",
-      answer: { type: "json", status: 200, schema: empty },
+      answer: { type: "json", status: 200, schema: emptySchema },
     },
     async ({ core, principal, params, query: { path, name, ...options }, body }) => {
       const files = await core.files(principal, params.id);
@@ -82,7 +81,7 @@ export const attributeRoutes = [
       path: "/v1/sandboxes/{id}/files/xattrs",
       summary: "Remove an extended attribute",
       query: z.strictObject({ path, name, user }),
-      answer: { type: "json", status: 200, schema: empty },
+      answer: { type: "json", status: 200, schema: emptySchema },
     },
     async ({ core, principal, params, query: { path, name, ...options } }) => {
       await (await core.files(principal, params.id)).removeXattr(path, name, options);

@@ -2,6 +2,7 @@ import {
   auditSchema,
   createdWebhookSchema,
   createWebhookBodySchema,
+  emptySchema,
   eventPageSchema,
   eventSchema,
   rowIdSchema,
@@ -61,7 +62,7 @@ export const eventRoutes = [
       body: createWebhookBodySchema,
       answer: { type: "json", status: 201, schema: createdWebhookSchema },
     },
-    ({ core, principal, body }) => core.createWebhook(principal, body),
+    ({ core, principal, body, once }) => core.createWebhook(principal, body, once),
   ),
   route(
     {
@@ -80,7 +81,7 @@ export const eventRoutes = [
       operation: "webhook.write",
       summary: "Send nothing there any more",
       params: z.strictObject({ webhook: rowIdSchema }),
-      answer: { type: "json", status: 200, schema: z.strictObject({}) },
+      answer: { type: "json", status: 200, schema: emptySchema },
     },
     async ({ core, principal, params }) => {
       await core.deleteWebhook(principal, params.webhook);

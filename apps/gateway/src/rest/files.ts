@@ -1,10 +1,9 @@
-import { fileEntrySchema } from "@sandboxer/contract";
+import { emptySchema, fileEntrySchema, listingSchema, madeSchema, writtenSchema } from "@sandboxer/contract";
 import { z } from "zod";
 import { byteStream } from "./byte-stream.ts";
 import { count, flag, octalMode, path, sandboxParams, user } from "./parameters.ts";
 import { route } from "./route.ts";
 
-const empty = z.strictObject({});
 const facts = { operation: "sandbox.files", params: sandboxParams } as const;
 
 export const fileRoutes = [
@@ -42,7 +41,7 @@ export const fileRoutes = [
         parents: flag.optional(),
       }),
       body: "bytes",
-      answer: { type: "json", status: 200, schema: z.strictObject({ bytes: z.int().nonnegative() }) },
+      answer: { type: "json", status: 200, schema: writtenSchema },
     },
     async ({ core, principal, params, query: { path, ...options }, body }) => {
       const files = await core.files(principal, params.id);
@@ -68,7 +67,7 @@ export const fileRoutes = [
       path: "/v1/sandboxes/{id}/files/list",
       summary: "List a folder",
       query: z.strictObject({ path, user, depth: count.optional() }),
-      answer: { type: "json", status: 200, schema: z.strictObject({ entries: z.array(fileEntrySchema) }) },
+      answer: { type: "json", status: 200, schema: listingSchema },
     },
     async ({ core, principal, params, query: { path, ...options } }) => ({
       entries: await (await core.files(principal, params.id)).list(path, options),
@@ -86,7 +85,7 @@ export const fileRoutes = [
         parents: z.boolean().optional(),
         mode: z.int().min(0).max(0o7777).optional(),
       }),
-      answer: { type: "json", status: 200, schema: z.strictObject({ created: z.boolean() }) },
+      answer: { type: "json", status: 200, schema: madeSchema },
     },
     async ({ core, principal, params, body: { path, ...options } }) => ({
       created: await (await core.files(principal, params.id)).mkdir(path, options),
@@ -99,7 +98,7 @@ export const fileRoutes = [
       path: "/v1/sandboxes/{id}/files/move",
       summary: "Move a file or a folder",
       body: z.strictObject({ from: path, to: path, user }),
-      answer: { type: "json", status: 200, schema: empty },
+      answer: { type: "json", status: 200, schema: emptySchema },
     },
     async ({ core, principal, params, body: { from, to, ...options } }) => {
       await (await core.files(principal, params.id)).move(from, to, options);
@@ -113,7 +112,7 @@ export const fileRoutes = [
       path: "/v1/sandboxes/{id}/files",
       summary: "Remove a file or a folder",
       query: z.strictObject({ path, user, recursive: flag.optional() }),
-      answer: { type: "json", status: 200, schema: empty },
+      answer: { type: "json", status: 200, schema: emptySchema },
     },
     async ({ core, principal, params, query: { path, ...options } }) => {
       await (await core.files(principal, params.id)).remove(path, options);

@@ -13,15 +13,24 @@ const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
  * A page on any website can make a browser on this machine send requests to loopback. A foreign
  * name in Host is DNS rebinding; a foreign Origin is such a page. Neither gets as far as a key.
  */
-export function checkHost(request: Request, allowed: Allowed): boolean {
+export function refusalOf(
+  headers: Headers,
+  { hosts = [], origins = [] }: Allowed,
   // A request within this process has no Host of its own.
-  const host = request.headers.get("host") ?? new URL(request.url).host;
-  return LOOPBACK.test(host) || (allowed.hosts ?? []).includes(host.toLowerCase());
-}
-
-export function checkOrigin(request: Request, allowed: Allowed): boolean {
-  const origin = request.headers.get("origin");
-  return origin === null || (allowed.origins ?? []).includes(origin);
+  host = headers.get("host") ?? "",
+): { readonly error: SandboxerError; readonly status: number } | undefined {
+  if (!LOOPBACK.test(host) && !hosts.includes(host.toLowerCase())) {
+    const error = new SandboxerError("invalid_request", "this gateway does not answer to that host name", {
+      hint: "Use 127.0.0.1 or localhost, or name the host in SANDBOXER_ALLOWED_HOSTS.",
+    });
+    return { error, status: 421 };
+  }
+  const origin = headers.get("origin");
+  if (origin === null || origins.includes(origin)) return undefined;
+  const error = new SandboxerError("policy_denied", "web pages of that origin may not call this gateway", {
+    hint: "Name the origin in SANDBOXER_ALLOWED_ORIGINS.",
+  });
+  return { error, status: 403 };
 }
 
 /** Only headers are looked at: a key in an address ends up in logs and histories. */
@@ -30,5 +39,7 @@ export async function authenticate(core: Core, headers: Headers): Promise<Princi
   const key = bearer ?? headers.get("x-api-key");
   if (!key) throw new SandboxerError("unauthenticated", "the request carries no key");
   if (key.length > 512) throw new SandboxerError("unauthenticated", "the key is not valid");
-  return core.authenticate(key);
+  const principal = await core.authenticate(key);
+  const attachmentId = headers.get("sandboxer-attachment");
+  return attachmentId === null ? principal : { ...principal, attachmentId };
 }

@@ -25,6 +25,7 @@ export const keyRoutes = [
       method: "POST",
       path: "/v1/keys",
       operation: "key.create",
+      idempotent: true,
       summary: "Derive a key, never wider than the one that asks; it is shown only in this answer",
       body: createKeyBodySchema,
       answer: { type: "json", status: 201, schema: createdKeySchema },

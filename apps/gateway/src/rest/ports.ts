@@ -1,11 +1,30 @@
+import { createPreviewBodySchema, emptySchema, previewSchema, SandboxerError } from "@sandboxer/contract";
 import { z } from "zod";
 import { byteStream } from "./byte-stream.ts";
-import { connectionParams, flag, portParams } from "./parameters.ts";
+import { connectionParams, flag, portParams, sandboxParams } from "./parameters.ts";
 import { route } from "./route.ts";
 
 const facts = { operation: "sandbox.ports" } as const;
 
 export const portRoutes = [
+  route(
+    {
+      ...facts,
+      method: "POST",
+      path: "/v1/sandboxes/{id}/previews",
+      summary: "An address for a port inside, for those who have no key",
+      params: sandboxParams,
+      body: createPreviewBodySchema,
+      answer: { type: "json", status: 201, schema: previewSchema },
+    },
+    async ({ core, previews, principal, params, body }) => {
+      const grant = await core.openPreview(principal, params.id, body);
+      if (previews.url) return { ...grant, ...previews.place.addressesOf(grant, new URL(previews.url)) };
+      throw new SandboxerError("unsupported", "previews need a gateway that listens", {
+        hint: "Start one with `sandboxer up`.",
+      });
+    },
+  ),
   route(
     {
       ...facts,
@@ -30,7 +49,7 @@ export const portRoutes = [
       params: connectionParams,
       query: z.strictObject({ end: flag.optional() }),
       body: "bytes",
-      answer: { type: "json", status: 200, schema: z.strictObject({}) },
+      answer: { type: "json", status: 200, schema: emptySchema },
     },
     async ({ connections, principal, params, query, body }) => {
       const stream = connections.reach(principal, params.id, params.connection);

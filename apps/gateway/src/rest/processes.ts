@@ -1,4 +1,5 @@
 import {
+  emptySchema,
   execBodySchema,
   execLineSchema,
   processListSchema,
@@ -9,8 +10,6 @@ import { z } from "zod";
 import { eventStream } from "./event-stream.ts";
 import { count, flag, processParams, sandboxParams } from "./parameters.ts";
 import { route } from "./route.ts";
-
-const empty = z.strictObject({});
 
 export const processRoutes = [
   route(
@@ -47,7 +46,7 @@ export const processRoutes = [
       summary: "Change the size of a command's terminal",
       params: processParams,
       body: terminalSizeSchema,
-      answer: { type: "json", status: 200, schema: empty },
+      answer: { type: "json", status: 200, schema: emptySchema },
     },
     async ({ core, principal, params, body }) => {
       await core.resize(principal, params.id, params.process, body);
@@ -82,7 +81,7 @@ export const processRoutes = [
       params: processParams,
       query: z.strictObject({ end: flag.optional() }),
       body: "bytes",
-      answer: { type: "json", status: 200, schema: empty },
+      answer: { type: "json", status: 200, schema: emptySchema },
     },
     async ({ processes, principal, params, query, body }) => {
       const process = await processes.reach(principal, params.id, params.process);
@@ -99,7 +98,7 @@ export const processRoutes = [
       summary: "Send a signal to a command and its children",
       params: processParams,
       body: signalBodySchema,
-      answer: { type: "json", status: 200, schema: empty },
+      answer: { type: "json", status: 200, schema: emptySchema },
     },
     async ({ processes, principal, params, body }) => {
       const process = await processes.reach(principal, params.id, params.process);

@@ -21,6 +21,7 @@ export const profileRoutes = [
       path: "/v1/profiles",
       operation: "profile.publish",
       summary: "Publish the next version of a profile; it never changes afterwards",
+      idempotent: true,
       // Core looks at it itself: reserved words have an answer of their own.
       body: z.record(z.string(), z.unknown()),
       answer: { type: "json", status: 201, schema: publishedProfileSchema },

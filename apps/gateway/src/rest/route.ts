@@ -3,6 +3,7 @@ import type { Core, Once } from "@sandboxer/core";
 import type { z } from "zod";
 import type { LiveConnections } from "../live-connections.ts";
 import type { LiveProcesses } from "../live-processes.ts";
+import type { PreviewPlace } from "../previews/address.ts";
 import type { Report } from "./failure.ts";
 
 /** What an answer is made of. OpenAPI and the authorization matrix are read from here. */
@@ -10,10 +11,14 @@ export type Answer =
   | { readonly type: "json"; readonly status: 200 | 201; readonly schema: z.ZodType }
   | { readonly type: "ndjson"; readonly schema: z.ZodType }
   | { readonly type: "sse"; readonly schema: z.ZodType }
-  | { readonly type: "bytes" };
+  | { readonly type: "bytes" }
+  | { readonly type: "text"; readonly contentType: string; readonly description: string };
 
 /** What a handler gives: a value for `json`, a body (with headers of its own) for the others. */
-export type Given = { readonly body: ReadableStream<Uint8Array>; readonly headers?: Record<string, string> };
+export type Given = {
+  readonly body: ReadableStream<Uint8Array> | string;
+  readonly headers?: Record<string, string>;
+};
 
 /** `key`: any valid key, whatever it may do. `public`: no key at all. */
 export type Demand = Operation | "key" | "public";
@@ -23,6 +28,13 @@ export interface Ground {
   readonly core: Core;
   readonly processes: LiveProcesses;
   readonly connections: LiveConnections;
+  readonly previews: {
+    readonly place: PreviewPlace;
+    /** Where this gateway listens; nowhere when it is only for its own process. */
+    url?: string;
+  };
+  /** Every way in over HTTP. */
+  readonly routes: readonly Route[];
 }
 
 export interface Call<Params, Query, Body> extends Ground {
@@ -48,6 +60,8 @@ interface RouteFacts {
   readonly query?: z.ZodType;
   /** A schema of JSON, or bytes as they come. */
   readonly body?: z.ZodType | "bytes";
+  /** Holds to the header `Idempotency-Key`. */
+  readonly idempotent?: true;
   readonly answer: Answer;
 }
 

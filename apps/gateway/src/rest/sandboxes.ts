@@ -17,6 +17,7 @@ export const sandboxRoutes = [
       path: "/v1/sandboxes",
       operation: "sandbox.create",
       summary: "Create a sandbox",
+      idempotent: true,
       body: createRequestSchema,
       answer: { type: "json", status: 201, schema: sandboxSchema },
     },

@@ -1,24 +1,6 @@
-import { createRequestSchema, healthSchema } from "@sandboxer/contract";
-import { z } from "zod";
+import { createRequestSchema, doctorSchema, healthSchema, routePlanSchema } from "@sandboxer/contract";
 import { VERSION } from "../version.ts";
 import { route } from "./route.ts";
-
-const findingSchema = z.object({
-  id: z.string(),
-  ok: z.boolean(),
-  message: z.string(),
-  fix: z.string().optional(),
-});
-
-const probeSchema = z.discriminatedUnion("status", [
-  z.object({ status: z.literal("offer"), findings: z.array(findingSchema).readonly() }),
-  z.object({
-    status: z.literal("unavailable"),
-    reason: z.string(),
-    fix: z.string(),
-    findings: z.array(findingSchema).readonly(),
-  }),
-]);
 
 export const systemRoutes = [
   route(
@@ -38,7 +20,7 @@ export const systemRoutes = [
       operation: "sandbox.create",
       summary: "The route a create would take, with every rejected extension and its reason",
       body: createRequestSchema,
-      answer: { type: "json", status: 200, schema: z.unknown() },
+      answer: { type: "json", status: 200, schema: routePlanSchema },
     },
     ({ core, principal, body }) => core.explain(principal, body),
   ),
@@ -51,7 +33,7 @@ export const systemRoutes = [
       answer: {
         type: "json",
         status: 200,
-        schema: z.object({ extensions: z.record(z.string(), probeSchema) }),
+        schema: doctorSchema,
       },
     },
     async ({ core }) => ({ extensions: Object.fromEntries(await core.doctor()) }),

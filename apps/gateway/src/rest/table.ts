@@ -1,3 +1,4 @@
+import { attachmentRoutes } from "./attachments.ts";
 import { attributeRoutes } from "./attributes.ts";
 import { budgetRoutes } from "./budget.ts";
 import { eventRoutes } from "./events.ts";
@@ -7,6 +8,7 @@ import { networkRoutes } from "./network.ts";
 import { portRoutes } from "./ports.ts";
 import { processRoutes } from "./processes.ts";
 import { profileRoutes } from "./profiles.ts";
+import { referenceRoutes } from "./reference.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
 import { systemRoutes } from "./system.ts";
@@ -15,12 +17,14 @@ import { treeRoutes } from "./trees.ts";
 /** Every way in over HTTP. What is not here does not exist. */
 export const ROUTES: readonly Route[] = [
   ...systemRoutes,
+  ...referenceRoutes,
   ...keyRoutes,
   ...budgetRoutes,
   ...profileRoutes,
   ...eventRoutes,
   ...sandboxRoutes,
   ...networkRoutes,
+  ...attachmentRoutes,
   ...processRoutes,
   ...portRoutes,
   ...fileRoutes,

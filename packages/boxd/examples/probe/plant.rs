@@ -102,7 +102,7 @@ fn become_program(kind: &str, detail: &str, program: &[&str]) -> ! {
             ("HOME", "/home/user"),
             ("LANG", "C.UTF-8"),
             ("LOGNAME", "user"),
-            ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+            ("PATH", "/run/boxd/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
             ("SHELL", "/bin/bash"),
             ("USER", "user"),
         ]

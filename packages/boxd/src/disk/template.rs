@@ -1,5 +1,6 @@
 //! Empty filesystems, formatted once for each size and copied for each sandbox.
 
+use super::{FOLDERS, Size};
 use crate::sys::sparse;
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -15,13 +16,20 @@ const MOST_TEMPLATES: usize = 16;
 /// copying would take the whole size.
 const MOST_DATA: u64 = 64 << 20;
 
-pub fn find(folder: &Path, bytes: u64, inodes: u64) -> io::Result<PathBuf> {
-    let template = folder.join(format!("{bytes}-{inodes}.ext4"));
+pub fn find(folder: &Path, size: Size) -> io::Result<PathBuf> {
+    let template = folder.join(format!("{}-{}.ext4", size.bytes, size.inodes));
     if !template.exists() {
         make_room(folder)?;
-        let draft = folder.join("draft");
-        format(&draft, bytes, inodes)?;
-        fs::rename(draft, &template)?;
+        let draft = folder.join(format!("draft-{}", std::process::id()));
+        let content = draft.with_extension("content");
+        let outcome = make_content(&content)
+            .and_then(|()| format(&draft, &content, size))
+            .and_then(|()| fs::rename(&draft, &template));
+        let _ = fs::remove_dir_all(content);
+        if outcome.is_err() {
+            let _ = fs::remove_file(draft);
+        }
+        outcome?;
     }
     Ok(template)
 }
@@ -32,15 +40,38 @@ fn make_room(folder: &Path) -> io::Result<()> {
         _ => {}
     }
     if fs::read_dir(folder)?.count() >= MOST_TEMPLATES {
-        for entry in fs::read_dir(folder)? {
-            fs::remove_file(entry?.path())?;
+        remove_those(folder, |_| true)?;
+    }
+    Ok(())
+}
+
+/// What somebody who died was formatting.
+pub fn remove_drafts(folder: &Path) {
+    // A folder that is not there has none.
+    let _ = remove_those(folder, |path| path.extension().is_none_or(|ending| ending != "ext4"));
+}
+
+fn remove_those(folder: &Path, condemns: impl Fn(&Path) -> bool) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        match condemns(&path) {
+            true if path.is_dir() => fs::remove_dir_all(path)?,
+            true => fs::remove_file(path)?,
+            false => {}
         }
     }
     Ok(())
 }
 
+fn make_content(folder: &Path) -> io::Result<()> {
+    for name in FOLDERS {
+        DirBuilder::new().recursive(true).mode(0o755).create(folder.join(name))?;
+    }
+    Ok(())
+}
+
 /// Without a journal: the content never outlives the machine's uptime.
-fn format(image: &Path, bytes: u64, inodes: u64) -> io::Result<()> {
+fn format(image: &Path, content: &Path, Size { bytes, inodes }: Size) -> io::Result<()> {
     let program = PROGRAMS.iter().find(|path| Path::new(path).exists());
     let program = program.ok_or_else(|| io::Error::other("mke2fs is not installed"))?;
     File::create(image)?.set_len(bytes)?;
@@ -48,8 +79,8 @@ fn format(image: &Path, bytes: u64, inodes: u64) -> io::Result<()> {
         .args(["-q", "-F", "-t", "ext4", "-b", "4096", "-I", "256", "-m", "0"])
         .args(["-O", "^has_journal,^resize_inode"])
         .args(["-E", "lazy_itable_init=1,nodiscard,packed_meta_blocks=1"])
-        .args(["-N", &inodes.to_string()])
-        .arg(image)
+        .args(["-N", &inodes.to_string(), "-d"])
+        .args([content, image])
         .env_clear()
         .stdin(Stdio::null())
         .output()?;

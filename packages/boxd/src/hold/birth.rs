@@ -9,9 +9,10 @@ use crate::cgroup::Entry;
 use crate::serve;
 use crate::setup::idmap::IdMap;
 use crate::setup::trees::Trees;
+use crate::setup::workspace::LAYER;
 use crate::setup::{self, Plan};
 use crate::sys::process::{self, Clone, FileLimit};
-use crate::sys::{descriptor, signal, unix_socket};
+use crate::sys::{descriptor, path, signal, unix_socket};
 use crate::wire::failure::{Code, Failure};
 use crate::wire::hold_request::Create;
 use crate::wire::limits::Limits;
@@ -103,22 +104,29 @@ pub fn equip(
     let disk = match plan.limits.disk_bytes.filter(|_| record.has_disk) {
         Some(bytes) => {
             let (inodes, owner) = (plan.limits.disk_inodes, plan.ids.base());
-            let disk = means.disks.take(plan.box_directory, bytes, inodes, owner);
+            let disk = means.disks.take(bytes, inodes, owner);
             let disk = disk.map_err(step("disk"))?;
+            if let Some(base) = plan.ids.base().filter(|_| plan.workspace.is_some()) {
+                path::make_directory(disk.as_fd(), LAYER, 0o700)
+                    .and_then(|()| path::set_owner(disk.as_fd(), LAYER, base))
+                    .map_err(step("disk"))?;
+            }
             failpoint::reached("disk");
             Some(disk)
         }
         None => None,
     };
     match plan.ids {
-        IdMap::Range { .. } => {
+        IdMap::Range { base } => {
             let namespace = File::open(format!("/proc/{}/ns/user", record.pid))
                 .map_err(step("user namespace"))?;
             let ids = Some(namespace.as_fd());
             let own = disk.as_ref().map(OwnedFd::try_clone).transpose().map_err(step("disk"))?;
-            lent.extend(Trees::clone_all(plan.box_directory, plan.root, ids, own)?.into_list());
+            let workspace = plan.workspace.map(|pinned| pinned.tree(base)).transpose()?;
+            let trees = Trees::clone_all(plan.box_directory, plan.root, ids, own, workspace)?;
+            lent.extend(trees.into_list());
         }
-        IdMap::Single { .. } => {}
+        IdMap::Shared | IdMap::Single { .. } => {}
     }
     unix_socket::send(child, b"go", &lent).map_err(step("start signal"))?;
     Ok(disk)
@@ -139,11 +147,13 @@ fn be_born(
         .map_err(|error| Failure::unavailable("close_range", &error))
         .and_then(|()| setup::prepare(plan))
         .and_then(|way_out| match setup::wait_for_go(&to_hold) {
-            Ok(Some(lent)) => setup::enter(plan, lent).map(|()| way_out),
+            Ok(Some(lent)) => setup::enter(plan, lent).map(|layers| (way_out, layers)),
             _ => process::exit_now(1),
         })
-        .and_then(|way_out| {
-            serve::Server::in_box(create, client.socket, client.inbound.rest(), listener, way_out)
+        .and_then(|(way_out, layers)| {
+            let arrived = client.inbound.rest();
+            let host = serve::FromHold { layers, way_out };
+            serve::Server::in_box(create, client.socket, arrived, listener, host)
         });
     let report = |bytes: &[u8]| {
         // If hold is gone nobody needs to know; the next one sees for itself.

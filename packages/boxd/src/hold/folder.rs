@@ -1,6 +1,7 @@
 //! The folder that hold keeps everything in, and the lock that makes it hold's alone.
 
 use super::StartError;
+use crate::setup::workspace::LAYER;
 use crate::sys::credentials;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -133,11 +134,17 @@ impl Folder {
     /// the sandbox's root. The sandbox may pass through the folder but not look around.
     ///
     /// With a disk of its own, the layer is on that.
-    pub fn make_box(&self, id: &str, owner: Option<u32>, disk: bool) -> io::Result<UnixListener> {
+    pub fn make_box(
+        &self,
+        id: &str,
+        owner: Option<u32>,
+        disk: bool,
+        layered: bool,
+    ) -> io::Result<UnixListener> {
         let path = self.of_box(id);
         DirBuilder::new().mode(0o711).create(&path)?;
-        let layers: &[_] = if disk { &[] } else { &[("upper", 0o755), ("work", 0o700)] };
-        for &(layer, mode) in layers {
+        let layers = [("upper", 0o755, true), ("work", 0o700, true), (LAYER, 0o700, layered)];
+        for (layer, mode, _) in layers.into_iter().filter(|(_, _, wanted)| *wanted && !disk) {
             let layer = path.join(layer);
             DirBuilder::new().mode(mode).create(&layer)?;
             chown(&layer, owner, owner)?;

@@ -16,13 +16,17 @@ use crate::serve;
 use crate::setup::Plan;
 use crate::setup::idmap::IdMap;
 use crate::setup::trees;
+use crate::setup::workspace::Pinned;
 use crate::sys::{epoll, process, time};
 use crate::wire::failure::{Code, Failure};
 use crate::wire::fields::Dictionary;
 use crate::wire::hold_request::Create;
+use crate::wire::workspace::Mode;
 use std::io;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+
+type Room = (IdMap, UnixListener, Dictionary);
 
 impl Hold {
     /// The client comes back at once when the sandbox cannot even be begun.
@@ -32,10 +36,11 @@ impl Hold {
         client: Client,
         stream: u32,
     ) -> Result<(), (Client, Failure)> {
-        let (ids, listener, not_in_force) = match self.make_room(&create) {
+        let (room, pinned) = match self.make_room(&create) {
             Ok(room) => room,
             Err(failure) => return Err((client, failure)),
         };
+        let (ids, listener, not_in_force) = room;
         failpoint::reached("folder");
         let mut record = Record {
             pid: 0,
@@ -44,12 +49,14 @@ impl Hold {
             created_at_ms: time::now_ms(),
             deadline_ms: create.ttl_ms.map(|ttl| time::since_boot_ms().saturating_add(ttl)),
             labels: create.labels.clone(),
+            ids: self.means.ids.name().to_string(),
             uid_base: ids.base(),
             group: None,
             has_disk: self.means.has_disk_for(&create.limits),
             not_in_force,
             is_pooled: create.is_pooled,
             made_as: None,
+            workspace: pinned.as_ref().map(Pinned::facts),
             id: create.id.clone(),
             installation: create.installation.clone(),
         };
@@ -61,6 +68,7 @@ impl Hold {
             ids,
             limits: &create.limits,
             guarded: create.guarded,
+            workspace: pinned.as_ref(),
             doors: self.means.groups.entries(),
         };
         let limits = self.limits.at_most(create.limits.open_files);
@@ -112,8 +120,9 @@ impl Hold {
         }
     }
 
-    fn make_room(&mut self, create: &Create) -> Result<(IdMap, UnixListener, Dictionary), Failure> {
+    fn make_room(&mut self, create: &Create) -> Result<(Room, Option<Pinned>), Failure> {
         check(create)?;
+        let pinned = create.root.workspace.as_ref().map(Pinned::pin).transpose()?;
         let not_in_force = self.means.not_in_force(&create.limits)?;
         let has_disk = self.means.has_disk_for(&create.limits);
         if self.registry.by_id(&create.id).is_some() {
@@ -124,17 +133,18 @@ impl Hold {
             return Err(Failure::invalid("nobody holds a tether to it"));
         }
         let bases = self.registry.uid_bases();
-        let ids = IdMap::choose(self.seed, |base| bases.contains(&base))
+        let ids = IdMap::choose(&self.means.ids, self.seed, |base| bases.contains(&base))
             .map_err(|error| Failure::unavailable("user ids", &error))?;
-        let made = match self.folder.make_box(&create.id, ids.base(), has_disk) {
+        let made = match self.folder.make_box(&create.id, ids.base(), has_disk, is_layered(create))
+        {
             // Not in the registry, so it is nobody's.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 self.trash.take(&self.folder, Path::new(&create.id));
-                self.folder.make_box(&create.id, ids.base(), has_disk)
+                self.folder.make_box(&create.id, ids.base(), has_disk, is_layered(create))
             }
             made => made,
         };
-        made.map(|listener| (ids, listener, not_in_force)).map_err(|error| {
+        made.map(|listener| ((ids, listener, not_in_force), pinned)).map_err(|error| {
             self.trash.take(&self.folder, Path::new(&create.id));
             Failure::about_path("the sandbox's folder", &error)
         })
@@ -200,4 +210,9 @@ fn check(create: &Create) -> Result<(), Failure> {
     }
     serve::environment::check(&create.env)?;
     trees::check(&create.root)
+}
+
+/// Whether it needs a place for what it writes to its workspace.
+fn is_layered(create: &Create) -> bool {
+    create.root.workspace.as_ref().is_some_and(|one| one.mode == Mode::CopyOnWrite)
 }

@@ -21,6 +21,7 @@ mod record;
 mod registry;
 mod requests;
 mod source;
+mod subordinate;
 mod trash;
 mod watch;
 

@@ -24,6 +24,8 @@ pub struct Record {
     /// When its time is up, in milliseconds since the boot.
     pub deadline_ms: Option<u64>,
     pub labels: Dictionary,
+    /// Where its ids come from, as `IdSupply` names it.
+    pub ids: String,
     pub uid_base: Option<u32>,
     pub group: Option<Group>,
     /// Its writable layer is a disk of its own.
@@ -34,6 +36,8 @@ pub struct Record {
     pub is_pooled: bool,
     /// The id it was made with, where it was made ahead.
     pub made_as: Option<String>,
+    /// The folder of the host it works on, and what `apply` must know of it.
+    pub workspace: Option<Value>,
 }
 
 impl Record {
@@ -62,12 +66,14 @@ impl Record {
             created_at_ms: fields.number("createdAtMs")?,
             deadline_ms: fields.number_if_any("deadlineMs")?,
             labels: fields.dictionary("labels")?,
+            ids: fields.text_if_any("ids")?.unwrap_or_default(),
             uid_base: fields.small_if_any("uidBase")?,
             group: group_at(fields.dictionary("groups")?),
             has_disk: fields.flag("disk", false)?,
             not_in_force: fields.dictionary("notInForce")?,
             is_pooled: fields.flag("pooled", false)?,
             made_as: fields.text_if_any("madeAs")?,
+            workspace: fields.value_if_any("workspace"),
         })
     }
 
@@ -105,9 +111,13 @@ impl Record {
             "createdAtMs": self.created_at_ms,
             "labels": self.labels,
             "notInForce": self.not_in_force,
+            "ids": self.ids,
         });
         if let Some(deadline) = self.deadline_ms {
             summary["expiresAtMs"] = json!(wall_time_of(deadline));
+        }
+        if let Some(workspace) = &self.workspace {
+            summary["workspace"] = workspace.clone();
         }
         if self.is_pooled {
             summary["pooled"] = json!(true);

@@ -6,7 +6,7 @@ use super::metrics;
 use super::record::wall_time_of;
 use super::registry::{Sandbox, Starting};
 use super::watch::Hold;
-use crate::sys::{credentials, descriptor, time};
+use crate::sys::{descriptor, time};
 use crate::wire::failure::{Code, Failure};
 use crate::wire::frame::{Body, Frame, Kind, Malformed, Object};
 use crate::wire::hold_request::{Create, HoldRequest};
@@ -82,7 +82,8 @@ impl Hold {
                     "protocol": PROTOCOL,
                     "boxd": VERSION,
                     "pid": std::process::id(),
-                    "uid": credentials::effective_uid(),
+                    "uid": self.means.uid,
+                    "ids": self.means.ids.name(),
                     "boxes": self.registry.len(),
                     "lacking": self.means.lacking(),
                 }),

@@ -193,7 +193,6 @@ impl Hold {
 
     fn tidy(&mut self) {
         self.leftovers.remove_when_due();
-        self.means.disks.refill_when_due();
         match self.trash.start_when_due(&self.folder) {
             Ok(Some(remover)) => {
                 let _ = self.epoll.add(remover, epoll::READABLE, Source::Remover.token());
@@ -205,18 +204,11 @@ impl Hold {
 
     fn patience(&self) -> Option<Duration> {
         let idle_end = self.idle_since.zip(self.idle_exit).map(|(since, limit)| since + limit);
-        [
-            self.next_ending(),
-            self.next_check(),
-            self.trash.due(),
-            self.leftovers.due(),
-            self.means.disks.due(),
-            idle_end,
-        ]
-        .into_iter()
-        .flatten()
-        .min()
-        .map(|due| due.saturating_duration_since(Instant::now()))
+        [self.next_ending(), self.next_check(), self.trash.due(), self.leftovers.due(), idle_end]
+            .into_iter()
+            .flatten()
+            .min()
+            .map(|due| due.saturating_duration_since(Instant::now()))
     }
 
     /// Sandboxes go on without us when a signal asks us to leave.

@@ -82,8 +82,10 @@ impl Server {
         Ok(number)
     }
 
-    fn working_directory(&self, user: &User, asked: Option<&str>) -> Result<OwnedFd, Failure> {
-        let path = place::absolute(asked.unwrap_or(&user.home), user)?;
+    pub fn working_directory(&self, user: &User, asked: Option<&str>) -> Result<OwnedFd, Failure> {
+        // Where there is a project, commands are about it.
+        let start = self.workspace.as_ref().map_or(&user.home, |workspace| &workspace.target);
+        let path = place::absolute(asked.unwrap_or(start), user)?;
         let _acting = ActingAs::user(user, self.identity)
             .map_err(|error| Failure::internal("cannot act as the user", error))?;
         path::open_directory(HERE, &path, NO_MAGIC)

@@ -4,12 +4,14 @@ mod acting;
 mod confine;
 mod connection;
 mod dial;
+mod elevate;
 mod ensure_user;
 pub mod environment;
 mod exec;
 mod family;
 mod feeding;
 mod files;
+pub use files::archive_path;
 mod frames;
 mod input;
 mod lending;
@@ -25,12 +27,15 @@ mod stream;
 mod table;
 mod users;
 mod watch;
+mod workspace;
 
 use crate::arguments::ServeOptions;
 use crate::setup::way_out::{self, WayOut};
 use crate::sys::network;
+pub use start::FromHold;
 use std::io;
 use std::time::Instant;
+pub use users::default_user;
 pub use watch::Server;
 
 fn make_way_out() -> io::Result<WayOut> {
@@ -47,9 +52,10 @@ pub fn run(options: &ServeOptions) -> Result<(), String> {
     }
     let way_out = options.guarded.then(make_way_out).transpose();
     let way_out = way_out.map_err(|error| format!("cannot make a way out: {error}"))?;
+    let has_root = !options.denies_root;
     let server = match &options.socket {
-        Some(path) => Server::at_socket(&options.id, path, way_out),
-        None => Server::on_standard_streams(&options.id),
+        Some(path) => Server::at_socket(&options.id, path, has_root, way_out),
+        None => Server::on_standard_streams(&options.id, has_root),
     };
     let mut server = server.map_err(|failure| failure.message)?;
     server.ends_at = options.ttl.and_then(|ttl| Instant::now().checked_add(ttl));

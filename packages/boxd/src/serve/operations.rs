@@ -7,6 +7,7 @@ use super::files;
 use super::process::Process;
 use super::stream::{Stream, StreamId, Work};
 use super::users;
+use super::workspace;
 use crate::sys::{process, signal, tty};
 use crate::wire::failure::Failure;
 use crate::wire::fields::Dictionary;
@@ -76,6 +77,7 @@ impl Server {
                 files::begin(request, user, self.identity)
             }
             ServeRequest::Lend => self.lend(id),
+            ServeRequest::Workspace(request) => workspace::begin(request, self.workspace.as_ref()),
             ServeRequest::Extend { ttl_ms } => self.extend(ttl_ms),
             ServeRequest::Dial { port } => {
                 Dial::begin(port).map(|dial| Begun::Working(Work::Dial(dial)))

@@ -55,6 +55,9 @@ impl Server {
             }
             Work::Pack(packing) => packing.advance(number, &mut stream.credit, self.identity, out),
             Work::Watch(watching) => watching.advance(number, &mut stream.credit, out),
+            Work::Changes(changes) => changes.advance(number, &mut stream.credit, out),
+            Work::Layer(layer) => layer.advance(number, &mut stream.credit, out),
+            Work::Rollback(rollback) => rollback.advance(number, out),
             Work::Write(_) | Work::Unpack(_) => Progress::Waiting,
         }
     }

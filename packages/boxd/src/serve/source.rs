@@ -25,6 +25,9 @@ pub enum Source {
     Leftover(u32),
     /// Names are asked for, and nobody has borrowed the way out.
     Resolver,
+    /// Somebody comes to run something as somebody else.
+    Callers,
+    Caller(u32),
 }
 
 /// A token is a kind, a connection and a number, from the highest bits to the lowest.
@@ -44,7 +47,9 @@ impl Source {
             Source::Dial(StreamId { connection, number }) => (7, connection, number),
             Source::Leftover(number) => (8, 0, number),
             Source::Watch(StreamId { connection, number }) => (9, connection, number),
-            Source::Resolver => (10, 0, 0),
+            Source::Callers => (10, 0, 0),
+            Source::Caller(number) => (11, 0, number),
+            Source::Resolver => (12, 0, 0),
         };
         kind << KIND_SHIFT | u64::from(connection) << CONNECTION_SHIFT | u64::from(number)
     }
@@ -62,8 +67,10 @@ impl Source {
             6 => Source::Input { process: number },
             7 => Source::Dial(StreamId { connection, number }),
             8 => Source::Leftover(number),
-            9 => Source::Watch(StreamId { connection, number }),
-            _ => Source::Resolver,
+            10 => Source::Callers,
+            11 => Source::Caller(number),
+            12 => Source::Resolver,
+            _ => Source::Watch(StreamId { connection, number }),
         }
     }
 }

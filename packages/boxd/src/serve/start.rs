@@ -3,9 +3,13 @@
 use super::Server;
 use super::confine;
 use super::connection::Connection;
+use super::elevate::Elevations;
 use super::environment;
+use super::source::Source;
+use super::workspace::Workspace;
 use crate::setup::way_out::WayOut;
-use crate::sys::epoll::Epoll;
+use crate::setup::workspace::Layers;
+use crate::sys::epoll::{self, Epoll};
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::sys::signal::{self, Signals};
 use crate::sys::spawn::Spawner;
@@ -20,6 +24,12 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
+/// What a sandbox of hold's is born with, besides its listener.
+pub struct FromHold {
+    pub layers: Option<Layers>,
+    pub way_out: Option<WayOut>,
+}
+
 impl Server {
     /// As the first process of a sandbox that hold has made: the connection that asked for it
     /// is the first client, `arrived` what it has sent already.
@@ -28,15 +38,24 @@ impl Server {
         client: UnixStream,
         arrived: &[u8],
         listener: UnixListener,
-        way_out: Option<WayOut>,
+        from_hold: FromHold,
     ) -> Result<Server, Failure> {
         let failed = |error| Failure::unavailable("first process", &error);
         let environment = create.env.clone();
-        let mut server = start(&create.id, environment, Some(listener)).map_err(failed)?;
+        // While nothing else runs here that could take its name.
+        let elevations = Elevations::listen().map_err(failed)?;
+        let has_root = !create.denies_root;
+        let mut server =
+            start(&create.id, environment, has_root, Some(listener)).map_err(failed)?;
+        let token = Source::Callers.token();
+        server.epoll.add(elevations.listener(), epoll::READABLE, token).map_err(failed)?;
+        server.elevations = Some(elevations);
         server.awaits_owner = create.is_pooled;
+        let FromHold { layers, way_out } = from_hold;
         if let Some(way_out) = way_out {
             server.keep_way_out(way_out).map_err(failed)?;
         }
+        server.workspace = create.root.workspace.as_ref().map(|one| Workspace::new(one, layers));
         descriptor::replace_standard_streams(&server.nowhere).map_err(failed)?;
         let reader = OwnedFd::from(client);
         let writer = reader.try_clone().map_err(failed)?;
@@ -44,7 +63,12 @@ impl Server {
         Ok(server)
     }
 
-    pub fn at_socket(id: &str, path: &Path, way_out: Option<WayOut>) -> Result<Server, Failure> {
+    pub fn at_socket(
+        id: &str,
+        path: &Path,
+        has_root: bool,
+        way_out: Option<WayOut>,
+    ) -> Result<Server, Failure> {
         signal::reset_for_server();
         let listen = || {
             // A socket that is there is what an earlier run of the same place left.
@@ -53,7 +77,7 @@ impl Server {
             }
             let listener = UnixListener::bind(path)?;
             listener.set_nonblocking(true)?;
-            let mut server = start(id, environment::inherited(), Some(listener))?;
+            let mut server = start(id, environment::inherited(), has_root, Some(listener))?;
             if let Some(way_out) = way_out {
                 server.keep_way_out(way_out)?;
             }
@@ -63,10 +87,10 @@ impl Server {
     }
 
     /// Over standard input and output. Ends with them.
-    pub fn on_standard_streams(id: &str) -> Result<Server, Failure> {
+    pub fn on_standard_streams(id: &str, has_root: bool) -> Result<Server, Failure> {
         let failed = |error| Failure::unavailable("standard streams", &error);
         signal::reset_for_server();
-        let mut server = start(id, environment::inherited(), None).map_err(failed)?;
+        let mut server = start(id, environment::inherited(), has_root, None).map_err(failed)?;
         let (stdin, stdout) = (io::stdin(), io::stdout());
         let reader = stdin.as_fd().try_clone_to_owned().map_err(failed)?;
         let writer = stdout.as_fd().try_clone_to_owned().map_err(failed)?;
@@ -79,11 +103,16 @@ impl Server {
     }
 }
 
-fn start(id: &str, environment: Dictionary, listener: Option<UnixListener>) -> io::Result<Server> {
+fn start(
+    id: &str,
+    environment: Dictionary,
+    has_root: bool,
+    listener: Option<UnixListener>,
+) -> io::Result<Server> {
     if std::process::id() != 1 {
         process::adopt_orphans()?;
     }
-    let identity = confine::confine()?;
+    let identity = confine::confine(has_root)?;
     let server = Server {
         id: id.to_string(),
         environment,
@@ -93,6 +122,7 @@ fn start(id: &str, environment: Dictionary, listener: Option<UnixListener>) -> i
         epoll: Epoll::new()?,
         signals: Signals::of(&[libc::SIGCHLD, libc::SIGTERM])?,
         listener,
+        elevations: None,
         connections: Default::default(),
         streams: Default::default(),
         processes: Default::default(),
@@ -101,6 +131,7 @@ fn start(id: &str, environment: Dictionary, listener: Option<UnixListener>) -> i
         last_leftover: 0,
         scratch: Default::default(),
         lending: None,
+        workspace: None,
         ends_at: None,
         is_ending: false,
         is_alone: false,

@@ -9,6 +9,9 @@ use super::files::remove::Removing;
 use super::files::unpack::Unpacking;
 use super::files::watch::Watching;
 use super::files::write::Writing;
+use super::workspace::changes::Changes;
+use super::workspace::layer::Layer;
+use super::workspace::rollback::Rollback;
 use crate::wire::FIRST_CREDIT;
 
 /// A stream among those of every client.
@@ -43,6 +46,9 @@ pub enum Work {
     Pack(Packing),
     Unpack(Unpacking),
     Watch(Watching),
+    Changes(Changes),
+    Layer(Layer),
+    Rollback(Rollback),
     Dial(Dial),
 }
 

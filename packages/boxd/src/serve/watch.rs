@@ -2,11 +2,13 @@
 
 use super::confine::Identity;
 use super::connection::{Connection, Connections};
+use super::elevate::Elevations;
 use super::lending::Lending;
 use super::scratch::Scratch;
 use super::source::Source;
 use super::stream::{Stream, StreamId};
 use super::table::Table;
+use super::workspace::Workspace;
 use crate::sys::epoll::{self, Epoll, Event};
 use crate::sys::memory;
 use crate::sys::process;
@@ -35,6 +37,8 @@ pub struct Server {
     pub epoll: Epoll,
     pub signals: Signals,
     pub listener: Option<UnixListener>,
+    /// Those who want to run something as somebody else, where that can be asked.
+    pub elevations: Option<Elevations>,
     pub connections: Connections,
     pub streams: BTreeMap<StreamId, Stream>,
     pub processes: Table,
@@ -43,6 +47,8 @@ pub struct Server {
     pub last_leftover: u32,
     pub scratch: Scratch,
     pub lending: Option<Lending>,
+    /// The folder of the host it works on.
+    pub workspace: Option<Workspace>,
     /// Where no hold keeps the time: when this server leaves, and takes everybody along.
     pub ends_at: Option<Instant>,
     /// Told to end: leaves when everybody else has.
@@ -118,6 +124,8 @@ impl Server {
             Source::Watch(stream) => self.hear_of_files(stream),
             Source::Leftover(number) => self.drain_leftover(number),
             Source::Resolver => self.turn_away(),
+            Source::Callers => self.welcome_caller(),
+            Source::Caller(number) => self.hear_caller(number),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which ids outside a sandbox stand for the ids inside it. The one place that chooses.
 
-use crate::sys::{credentials, process};
+use crate::sys::{credentials, namespace};
 use std::fs;
 use std::io;
 
@@ -10,13 +10,36 @@ pub const RANGE: u32 = 65_536;
 const FIRST_BASE: u32 = 0x1000_0000;
 const LAST_BASE: u32 = 0xF000_0000;
 /// The `user` of every sandbox, and the only one where there is no range.
-const USER: u32 = 1000;
+pub const USER: u32 = 1000;
+
+/// What hold has to give.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum IdSupply {
+    /// It is root: a range for each sandbox.
+    Ranges,
+    /// It is an ordinary user with subordinate ids: one range for all of its sandboxes.
+    Shared,
+    /// Its own id and no other, and why.
+    Single { why: String },
+}
+
+impl IdSupply {
+    pub fn name(&self) -> &'static str {
+        match self {
+            IdSupply::Ranges => "range",
+            IdSupply::Shared => "shared",
+            IdSupply::Single { .. } => "single",
+        }
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IdMap {
-    /// hold is root: a range of its own for each sandbox.
+    /// A range of the sandbox's own.
     Range { base: u32 },
-    /// hold is an ordinary user: its one id is the sandbox's `user`.
+    /// All that hold's own user namespace has, whose root is hold's user.
+    Shared,
+    /// hold's one id is the sandbox's `user`.
     Single { uid: u32, gid: u32 },
 }
 
@@ -24,31 +47,32 @@ impl IdMap {
     /// The map for a new sandbox, given the bases of those that live. Each hold begins its search
     /// at `seed`, since it does not know of others: two sandboxes with one range would share what
     /// the kernel counts for each user.
-    pub fn choose(seed: u64, in_use: impl Fn(u32) -> bool) -> io::Result<IdMap> {
-        let uid = credentials::effective_uid();
-        if uid != 0 {
-            return Ok(IdMap::Single { uid, gid: credentials::effective_gid() });
+    pub fn choose(supply: &IdSupply, seed: u64, in_use: impl Fn(u32) -> bool) -> io::Result<IdMap> {
+        match supply {
+            IdSupply::Ranges => next_free_base(seed, in_use)
+                .map(|base| IdMap::Range { base })
+                .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOSPC)),
+            IdSupply::Shared => Ok(IdMap::Shared),
+            IdSupply::Single { .. } => Ok(IdMap::Single {
+                uid: credentials::effective_uid(),
+                gid: credentials::effective_gid(),
+            }),
         }
-        next_free_base(seed, in_use)
-            .map(|base| IdMap::Range { base })
-            .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOSPC))
     }
 
     pub fn base(self) -> Option<u32> {
         match self {
             IdMap::Range { base } => Some(base),
-            IdMap::Single { .. } => None,
+            IdMap::Shared | IdMap::Single { .. } => None,
         }
     }
 
     /// hold's part: the map of the process it has just made.
     pub fn write(self, pid: i32) -> io::Result<()> {
         match self {
-            IdMap::Range { base } => {
-                let line = format!("0 {base} {RANGE}");
-                fs::write(format!("/proc/{pid}/uid_map"), &line)?;
-                fs::write(format!("/proc/{pid}/gid_map"), &line)
-            }
+            IdMap::Range { base } => write_both(pid, &format!("0 {base} {RANGE}")),
+            // No line may reach across two of the namespace above.
+            IdMap::Shared => write_both(pid, &format!("0 0 1\n1 1 {}", RANGE - 1)),
             IdMap::Single { uid, gid } => {
                 // The kernel lets nobody without privilege keep the power to drop groups.
                 fs::write(format!("/proc/{pid}/setgroups"), "deny")?;
@@ -82,7 +106,7 @@ impl IdMap {
 
     /// The sandbox's part, first: its root, which is nobody outside.
     pub fn become_root(self) -> io::Result<()> {
-        if let IdMap::Range { .. } = self {
+        if !matches!(self, IdMap::Single { .. }) {
             credentials::set_groups(&[])?;
         }
         credentials::set_gid(0)?;
@@ -94,12 +118,17 @@ impl IdMap {
     /// owns none of the other namespaces, so no capability in it reaches them.
     pub fn settle(self) -> io::Result<()> {
         if let IdMap::Single { .. } = self {
-            process::new_user_namespace()?;
+            namespace::new_user_namespace()?;
             fs::write("/proc/self/uid_map", format!("{USER} 0 1"))?;
             fs::write("/proc/self/gid_map", format!("{USER} 0 1"))?;
         }
         Ok(())
     }
+}
+
+fn write_both(pid: i32, map: &str) -> io::Result<()> {
+    fs::write(format!("/proc/{pid}/uid_map"), map)?;
+    fs::write(format!("/proc/{pid}/gid_map"), map)
 }
 
 fn next_free_base(seed: u64, in_use: impl Fn(u32) -> bool) -> Option<u32> {

@@ -2,15 +2,18 @@
 //! will live in and leaves the host behind.
 
 mod devices;
+mod home;
 pub mod idmap;
 mod kernel_files;
 mod place;
 mod root;
+mod sudo;
 pub mod trees;
 mod volatile;
 pub mod way_out;
+pub mod workspace;
 
-use crate::sys::{descriptor, mount, network, process, title, unix_socket};
+use crate::sys::{descriptor, mount, namespace, network, process, title, unix_socket};
 use crate::wire::failure::Failure;
 use crate::wire::hold_request::Root;
 use crate::wire::limits::Limits;
@@ -20,6 +23,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use trees::Trees;
 use way_out::WayOut;
+use workspace::{Layers, Pinned};
 
 pub struct Plan<'a> {
     pub root: &'a Root,
@@ -29,6 +33,7 @@ pub struct Plan<'a> {
     pub limits: &'a Limits,
     /// Whether there is a way out, for the guard to watch.
     pub guarded: bool,
+    pub workspace: Option<&'a Pinned>,
     /// How many doors to its control groups hold lends first.
     pub doors: usize,
 }
@@ -41,7 +46,7 @@ pub fn prepare(plan: &Plan) -> Result<Option<WayOut>, Failure> {
     let way_out = plan.guarded.then(way_out::make).transpose();
     let way_out = way_out.map_err(|error| Failure::unavailable("guarded network", &error))?;
     network::loopback_up().map_err(|error| Failure::unavailable("loopback interface", &error))?;
-    process::set_hostname(plan.hostname)
+    namespace::set_hostname(plan.hostname)
         .map_err(|error| Failure::unavailable("host name", &error))?;
     Ok(way_out)
 }
@@ -53,27 +58,44 @@ pub fn wait_for_go(from_hold: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
 }
 
 /// The second half. After it, nothing of the host is in reach.
-pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<(), Failure> {
+pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Option<Layers>, Failure> {
     let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
     for door in lent.drain(..plan.doors.min(lent.len())) {
         descriptor::write(door, b"0").map_err(step("control group"))?;
     }
-    process::new_cgroup_namespace().map_err(step("cgroup namespace"))?;
+    namespace::new_cgroup_namespace().map_err(step("cgroup namespace"))?;
     plan.ids.become_root().map_err(step("mapped user ids"))?;
     mount::make_everything_private().map_err(step("private mounts"))?;
-    let trees = match plan.ids {
+    let mut trees = match plan.ids {
         IdMap::Range { .. } => Trees::lent(lent, plan.root),
         // Without privilege hold can clone no mount, but inside its own namespace this process
         // can, with the same rights to the files.
-        IdMap::Single { .. } => Trees::clone_all(plan.box_directory, plan.root, None, None)?,
+        IdMap::Shared | IdMap::Single { .. } => {
+            let workspace = plan.workspace.map(Pinned::tree_from_inside).transpose()?;
+            Trees::clone_all(plan.box_directory, plan.root, None, None, workspace)?
+        }
     };
     let new_root = root::assemble(&trees)?;
     kernel_files::mount(new_root.as_fd())?;
     devices::mount(new_root.as_fd(), plan.limits)?;
     root::fill(new_root.as_fd(), &trees, plan.root, plan.limits)?;
+    let layers = match (trees.workspace.take(), &plan.root.workspace, plan.workspace) {
+        (Some(tree), Some(wanted), Some(pinned)) => {
+            let permissions = pinned.permissions();
+            workspace::mount(new_root.as_fd(), tree, wanted, permissions, plan.ids)?
+        }
+        _ => None,
+    };
+    if let Some(binary) = &trees.own_binary {
+        sudo::offer(new_root.as_fd(), binary).map_err(step("sudo mount"))?;
+    }
     root::leave_host(new_root).map_err(step("pivot_root"))?;
     if plan.guarded {
         way_out::name_resolver().map_err(step("/etc/resolv.conf"))?;
     }
-    plan.ids.settle().map_err(step("inner user namespace"))
+    if plan.ids == IdMap::Shared {
+        home::give_to_user().map_err(step("home folder"))?;
+    }
+    plan.ids.settle().map_err(step("inner user namespace"))?;
+    Ok(layers)
 }

@@ -8,7 +8,6 @@ use crate::sys::path::{self, HERE};
 use crate::wire::failure::Failure;
 use crate::wire::hold_request::Root;
 use crate::wire::limits::Limits;
-use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -39,21 +38,14 @@ pub fn assemble(trees: &Trees) -> Result<OwnedFd, Failure> {
         names.push(name);
     }
     path::make_directory(HERE, "root", 0o755).map_err(step("scratch mount"))?;
-    mount::mount_overlay(c"root", &overlay_options(&names)).map_err(step("overlay root"))?;
+    mount::mount_overlay(c"root", &mount::overlay_options(&names.join(":"), "w/upper", "w/work"))
+        .map_err(step("overlay root"))?;
     path::open_directory(HERE, "root", 0).map_err(step("overlay root"))
 }
 
 fn attach_as(name: &str, tree: &OwnedFd) -> io::Result<()> {
     path::make_directory(HERE, name, 0o755)?;
     mount::attach(tree, path::open_directory(HERE, name, 0)?)
-}
-
-/// `volatile`, because the layer dies with the sandbox and a sync at its end helps nobody;
-/// `userxattr`, because a user namespace may not write the trusted attributes.
-fn overlay_options(lowers: &[String]) -> CString {
-    let lowers = lowers.join(":");
-    let options = format!("lowerdir={lowers},upperdir=w/upper,workdir=w/work,userxattr,volatile");
-    CString::new(options).expect("made of names without NUL")
 }
 
 /// Mounts what `wanted` names, later ones over earlier ones.

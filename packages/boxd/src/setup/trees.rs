@@ -13,7 +13,12 @@ pub struct Trees {
     pub writable: OwnedFd,
     pub lowers: Vec<OwnedFd>,
     pub binds: Vec<OwnedFd>,
+    pub workspace: Option<OwnedFd>,
+    /// boxd itself, for who calls it `sudo` inside. None where it has been removed.
+    pub own_binary: Option<OwnedFd>,
 }
+
+const OWN_BINARY: &str = "/proc/self/exe";
 
 impl Trees {
     /// With `ids`, everything but the writable folder is shown through that user namespace's
@@ -23,6 +28,7 @@ impl Trees {
         root: &Root,
         ids: Option<BorrowedFd>,
         disk: Option<OwnedFd>,
+        workspace: Option<OwnedFd>,
     ) -> Result<Trees, Failure> {
         let writable = match disk {
             Some(disk) => disk,
@@ -43,20 +49,31 @@ impl Trees {
                 shown(Path::new(&bind.source), Depth::WithSubmounts, attributes, ids)
             })
             .collect::<Result<_, _>>()?;
-        Ok(Trees { writable, lowers, binds })
+        let own_binary = find_own_binary(ids);
+        Ok(Trees { writable, lowers, binds, workspace, own_binary })
     }
 
     /// The trees in the order in which `lent` takes them.
     pub fn into_list(self) -> Vec<OwnedFd> {
-        [self.writable].into_iter().chain(self.lowers).chain(self.binds).collect()
+        let layers = [self.writable].into_iter().chain(self.lowers);
+        layers.chain(self.binds).chain(self.workspace).chain(self.own_binary).collect()
     }
 
     pub fn lent(list: Vec<OwnedFd>, root: &Root) -> Trees {
         let mut list = list.into_iter();
         let writable = list.next().expect("hold lends the writable tree first");
         let lowers = list.by_ref().take(root.lowers.len()).collect();
-        Trees { writable, lowers, binds: list.collect() }
+        let binds = list.by_ref().take(root.mounts.len()).collect();
+        let workspace = root.workspace.as_ref().and_then(|_| list.next());
+        Trees { writable, lowers, binds, workspace, own_binary: list.next() }
     }
+}
+
+/// By itself where it can be, because a newer one may lie under its name. In a mount namespace
+/// that is newer than this process's binary, only the name is left.
+fn find_own_binary(ids: Option<BorrowedFd>) -> Option<OwnedFd> {
+    let show = |path: &Path| shown(path, Depth::This, READ_ONLY, ids).ok();
+    show(Path::new(OWN_BINARY)).or_else(|| show(&std::fs::read_link(OWN_BINARY).ok()?))
 }
 
 fn clone(path: &Path, depth: Depth) -> Result<OwnedFd, Failure> {
@@ -99,13 +116,16 @@ pub fn check(root: &Root) -> Result<(), Failure> {
     if root.lowers.len() + mounts.len() + tmpfs.len() > 200 {
         return Err(Failure::invalid("root names more than 200 layers, mounts and tmpfs"));
     }
+    let workspace = root.workspace.as_ref();
     let sources = root.lowers.iter().chain(mounts.iter().map(|bind| &bind.source));
+    let sources = sources.chain(workspace.map(|one| &one.source));
     for source in sources {
         if !source.starts_with('/') || source.contains('\0') {
             return Err(Failure::invalid(format!("not an absolute path: {source:?}")));
         }
     }
-    for target in tmpfs.iter().chain(mounts.iter().map(|bind| &bind.target)) {
+    let targets = tmpfs.iter().chain(mounts.iter().map(|bind| &bind.target));
+    for target in targets.chain(workspace.map(|one| &one.target)) {
         if !is_allowed_target(target) {
             let message = format!("nothing can be mounted at {target:?}");
             return Err(Failure::new(Code::InvalidRequest, message));

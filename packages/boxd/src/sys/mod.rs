@@ -1,5 +1,6 @@
 //! Thin wrappers over system calls. All unsafe code of boxd lives below this folder.
 
+pub mod abstract_socket;
 pub mod attribute;
 pub mod credentials;
 pub mod descriptor;
@@ -11,13 +12,16 @@ pub mod link;
 pub mod loop_device;
 pub mod memory;
 pub mod mount;
+pub mod namespace;
 pub mod netlink;
 pub mod network;
 pub mod path;
+pub mod poll;
 pub mod process;
 pub mod signal;
 pub mod sparse;
 pub mod spawn;
+pub mod sync;
 pub mod time;
 pub mod title;
 pub mod tty;

@@ -1,7 +1,7 @@
 //! Mounts as descriptors.
 
 use super::{c_string, checked, checked_fd};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -126,6 +126,13 @@ pub fn new_filesystem_with(
     let fd = context.as_raw_fd();
     // SAFETY: takes no pointers.
     checked_fd(unsafe { libc::syscall(libc::SYS_fsmount, fd, FSMOUNT_CLOEXEC, attributes) })
+}
+
+/// `volatile`, because the layer dies with the sandbox and a sync at its end helps nobody;
+/// `userxattr`, because a user namespace may not write the trusted attributes.
+pub fn overlay_options(lowers: &str, upper: &str, work: &str) -> CString {
+    let options = format!("lowerdir={lowers},upperdir={upper},workdir={work},userxattr,volatile");
+    CString::new(options).expect("made of names without NUL")
 }
 
 /// The classic call, with names relative to the working directory.

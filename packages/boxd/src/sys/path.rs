@@ -140,6 +140,42 @@ pub fn rename(
     Ok(())
 }
 
+/// Only where nothing has the new name.
+pub fn rename_if_free(
+    from_at: BorrowedFd,
+    from: impl AsRef<Path>,
+    to_at: BorrowedFd,
+    to: impl AsRef<Path>,
+) -> io::Result<()> {
+    rename_with(from_at, from.as_ref(), to_at, to.as_ref(), libc::RENAME_NOREPLACE)
+}
+
+/// Each gets the other's name, at one instant.
+pub fn rename_exchange(
+    from_at: BorrowedFd,
+    from: impl AsRef<Path>,
+    to_at: BorrowedFd,
+    to: impl AsRef<Path>,
+) -> io::Result<()> {
+    rename_with(from_at, from.as_ref(), to_at, to.as_ref(), libc::RENAME_EXCHANGE)
+}
+
+fn rename_with(
+    from_at: BorrowedFd,
+    from: &Path,
+    to_at: BorrowedFd,
+    to: &Path,
+    flags: u32,
+) -> io::Result<()> {
+    let (from, to) = (c_string(from)?, c_string(to)?);
+    let (from_fd, to_fd) = (from_at.as_raw_fd(), to_at.as_raw_fd());
+    // SAFETY: both names are NUL-terminated.
+    checked(unsafe {
+        libc::syscall(libc::SYS_renameat2, from_fd, from.as_ptr(), to_fd, to.as_ptr(), flags)
+    })?;
+    Ok(())
+}
+
 pub fn unlink(at: BorrowedFd, name: impl AsRef<Path>) -> io::Result<()> {
     remove(at, name, 0)
 }
@@ -194,10 +230,11 @@ pub fn read_directory(directory: BorrowedFd, into: &mut [u8]) -> io::Result<usiz
     Ok(count as usize)
 }
 
-/// Gives `name`, which the caller knows to be no link, to the user and group `id`.
+/// Gives `name`, which the caller knows to be no link, or `at` itself where it is empty, to the
+/// user and group `id`.
 pub fn set_owner(at: BorrowedFd, name: impl AsRef<Path>, id: u32) -> io::Result<()> {
     let name = c_string(name)?;
     // SAFETY: `name` is NUL-terminated.
-    checked(unsafe { libc::fchownat(at.as_raw_fd(), name.as_ptr(), id, id, 0) })?;
+    checked(unsafe { libc::fchownat(at.as_raw_fd(), name.as_ptr(), id, id, libc::AT_EMPTY_PATH) })?;
     Ok(())
 }

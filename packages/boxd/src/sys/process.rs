@@ -104,6 +104,16 @@ pub fn reap_pidfd(pidfd: impl AsFd) {
     }
 }
 
+/// Waits for a child of ours that is about to leave, and lets it go.
+pub fn await_pidfd(pidfd: impl AsFd) {
+    let fd = pidfd.as_fd().as_raw_fd() as libc::id_t;
+    // SAFETY: an all-zero siginfo is a valid place for the kernel to write to.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        libc::waitid(libc::P_PIDFD, fd, &mut info, libc::WEXITED);
+    }
+}
+
 /// How a process ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
@@ -215,28 +225,18 @@ pub fn set_umask(mask: u32) {
     unsafe { libc::umask(mask) };
 }
 
-pub fn set_hostname(name: &str) -> io::Result<()> {
-    // SAFETY: the bytes are readable for the given length.
-    checked(unsafe { libc::sethostname(name.as_ptr().cast(), name.len()) })?;
-    Ok(())
+/// Waits for the end of a child of ours that is about to end by itself, and lets it go.
+pub fn await_end(pidfd: impl AsFd) {
+    let fd = pidfd.as_fd().as_raw_fd() as libc::id_t;
+    // SAFETY: an all-zero siginfo is a valid place for the kernel to write to.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        libc::waitid(libc::P_PIDFD, fd, &mut info, libc::WEXITED);
+    }
 }
 
-/// From here on this process's control groups are the top of what it can see of them.
-pub fn new_cgroup_namespace() -> io::Result<()> {
+/// Stops this process until somebody lets it go on.
+pub fn stop_here() {
     // SAFETY: takes no pointers.
-    checked(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) })?;
-    Ok(())
-}
-
-/// From here on this process makes its sockets in a network of its own.
-pub fn new_network_namespace() -> io::Result<()> {
-    // SAFETY: takes no pointers.
-    checked(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
-    Ok(())
-}
-
-pub fn new_user_namespace() -> io::Result<()> {
-    // SAFETY: takes no pointers.
-    checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;
-    Ok(())
+    unsafe { libc::kill(libc::getpid(), libc::SIGSTOP) };
 }

@@ -7,6 +7,9 @@ pub mod writer;
 
 pub const BLOCK: usize = 512;
 
+/// In a layer, what the name of something starts with that is gone.
+pub const WHITEOUT: &[u8] = b".wh.";
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     File,
@@ -29,6 +32,8 @@ pub struct Entry {
     pub gid: u32,
     pub mtime: i64,
     pub size: u64,
+    /// In a layer: something of this name was below it.
+    pub was_there: bool,
 }
 
 /// The archive cannot be understood, or must not be.

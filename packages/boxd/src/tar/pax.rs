@@ -2,6 +2,9 @@
 
 use super::Malformed;
 
+/// In a layer: it replaces something of the same name. Others do not know this and need not.
+pub const WAS_THERE: &[u8] = b"SANDBOXER.was-there";
+
 /// What the records before a header say instead of it.
 #[derive(Default)]
 pub struct Overrides {
@@ -11,6 +14,7 @@ pub struct Overrides {
     pub uid: Option<u64>,
     pub gid: Option<u64>,
     pub mtime: Option<i64>,
+    pub was_there: bool,
 }
 
 impl Overrides {
@@ -37,6 +41,7 @@ impl Overrides {
                 let whole = value.split(|&byte| byte == b'.').next().unwrap_or_default();
                 self.mtime = decimal(whole).ok().and_then(|seconds| seconds.try_into().ok());
             }
+            WAS_THERE => self.was_there = true,
             _ if key.starts_with(b"GNU.sparse") => {
                 return Err(Malformed("sparse files are not understood"));
             }

@@ -191,6 +191,7 @@ impl Reader {
             gid: id(instead.gid.unwrap_or(header.gid)),
             mtime: instead.mtime.unwrap_or(i64::try_from(header.mtime).unwrap_or(0)),
             size: instead.size.unwrap_or(header.size),
+            was_there: instead.was_there,
         }
     }
 }

@@ -17,6 +17,7 @@ pub fn begin(out: &mut Vec<u8>, entry: &Entry) {
     tell(entry.size > MOST_SIZE, "size", entry.size.to_string().as_bytes());
     tell(uid > MOST_SMALL, "uid", uid.to_string().as_bytes());
     tell(gid > MOST_SMALL, "gid", gid.to_string().as_bytes());
+    tell(entry.was_there, &String::from_utf8_lossy(pax::WAS_THERE), b"1");
     let header = |kind: u8, name: &[u8], target: &[u8], size: u64| {
         header::build(&Header {
             name: name.to_vec(),
@@ -97,6 +98,7 @@ mod tests {
             gid: 5_000_000,
             mtime: 1_700_000_000,
             size: size as u64,
+            was_there: false,
         };
         let long = [b"d/".repeat(200), "grüße".as_bytes().to_vec()].concat();
         let link = Entry { target: vec![b't'; 300], ..entry(b"link", Kind::SymbolicLink, 0) };

@@ -3,13 +3,13 @@
 
 use super::listing::next_names;
 use super::removal::Removal;
+use crate::sys::link;
 use crate::sys::path::{self, PLAIN};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::fchown;
 use std::path::{Path, PathBuf};
 
 const CHUNK: u64 = 64 * 1024;
@@ -85,6 +85,7 @@ impl Copy {
         match found.st_mode & libc::S_IFMT {
             libc::S_IFDIR => {
                 path::make_directory(copy_parent.as_fd(), copy_name, 0o700)?;
+                keep_owner(copy_parent.as_fd(), copy_name, &found);
                 let flags = libc::O_RDONLY | libc::O_DIRECTORY;
                 let directory = path::open(parent.as_fd(), name, flags, 0, PLAIN)?;
                 while let Some(names) = next_names(directory.as_fd())? {
@@ -98,13 +99,13 @@ impl Copy {
             libc::S_IFLNK => {
                 let target = path::read_link(parent.as_fd(), name)?;
                 path::make_symlink(copy_parent.as_fd(), copy_name, target)?;
+                keep_owner(copy_parent.as_fd(), copy_name, &found);
             }
             libc::S_IFREG => {
                 let file = path::open(parent.as_fd(), name, libc::O_RDONLY, 0, PLAIN)?;
                 let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL;
                 let copy = path::open(copy_parent.as_fd(), copy_name, flags, 0o600, PLAIN)?;
-                // Only the sandbox's root may keep another owner.
-                let _ = fchown(&copy, Some(found.st_uid), Some(found.st_gid));
+                keep_owner(copy_parent.as_fd(), copy_name, &found);
                 path::set_mode(copy.as_fd(), found.st_mode & 0o777)?;
                 self.file = Some((File::from(file), File::from(copy)));
             }
@@ -136,6 +137,11 @@ impl Drop for Copy {
             while let Ok(false) = removal.step(usize::MAX) {}
         }
     }
+}
+
+/// Only the sandbox's root may keep another owner.
+fn keep_owner(at: BorrowedFd, name: &OsStr, found: &libc::stat) {
+    let _ = link::set_owner(at, name, found.st_uid, found.st_gid);
 }
 
 /// The directory an entry is in, reached without following a link, and its name.

@@ -27,6 +27,11 @@ impl Fields {
         self.0.remove(name).filter(|value| !value.is_null())
     }
 
+    /// As it is.
+    pub fn value_if_any(&mut self, name: &str) -> Option<Value> {
+        self.take(name)
+    }
+
     pub fn text_if_any(&mut self, name: &str) -> Result<Option<String>, Failure> {
         self.take(name).map(|value| text(value, name)).transpose()
     }
@@ -65,6 +70,11 @@ impl Fields {
 
     pub fn texts(&mut self, name: &str) -> Result<Vec<String>, Failure> {
         self.list(name)?.into_iter().map(|value| text(value, name)).collect()
+    }
+
+    pub fn numbers(&mut self, name: &str) -> Result<Vec<u64>, Failure> {
+        let number = |value: Value| value.as_u64().ok_or_else(|| wrong(name, "a list of numbers"));
+        self.list(name)?.into_iter().map(number).collect()
     }
 
     pub fn objects(&mut self, name: &str) -> Result<Vec<Fields>, Failure> {

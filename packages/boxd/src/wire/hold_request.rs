@@ -4,6 +4,7 @@ use super::failure::Failure;
 use super::fields::{Dictionary, Fields};
 use super::frame::Object;
 use super::limits::Limits;
+use super::workspace::Workspace;
 
 pub enum HoldRequest {
     Ping,
@@ -44,6 +45,8 @@ pub struct Create {
     pub ttl_ms: Option<u64>,
     pub labels: Dictionary,
     pub limits: Limits,
+    /// Nothing in it is done as its root.
+    pub denies_root: bool,
     /// Made ahead, for an owner who is not known yet.
     pub is_pooled: bool,
     /// With a way out for the guard to watch; without one there is none at all.
@@ -65,6 +68,7 @@ pub struct Root {
     pub lowers: Vec<String>,
     pub mounts: Vec<Bind>,
     pub tmpfs: Vec<String>,
+    pub workspace: Option<Workspace>,
 }
 
 pub struct Bind {
@@ -109,6 +113,7 @@ impl Create {
             installation: fields.text("installation")?,
             root: Root::parse(fields.object("root")?)?,
             is_pooled: fields.flag("pooled", false)?,
+            denies_root: fields.flag("deniesRoot", false)?,
             hostname: fields.text_if_any("hostname")?.unwrap_or_else(|| "sandbox".to_string()),
             env: fields.dictionary("env")?,
             ttl_ms: fields.number_if_any("ttlMs")?,
@@ -136,6 +141,7 @@ impl Root {
             lowers: fields.texts("lowers")?,
             mounts: fields.objects("mounts")?.into_iter().map(bind).collect::<Result<_, _>>()?,
             tmpfs: fields.texts("tmpfs")?,
+            workspace: fields.object_if_any("workspace")?.map(Workspace::parse).transpose()?,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The protocol of PROTOCOL.md: frames, and the JSON they carry.
 
+pub mod elevation;
 pub mod failure;
 pub mod fields;
 pub mod file_request;
@@ -9,6 +10,7 @@ pub mod inbound;
 pub mod limits;
 pub mod outbound;
 pub mod serve_request;
+pub mod workspace;
 
 #[cfg(test)]
 mod vectors;

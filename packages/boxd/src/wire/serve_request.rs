@@ -16,6 +16,32 @@ pub enum ServeRequest {
     Lend,
     Extend { ttl_ms: u64 },
     Claim { id: String, env: Dictionary },
+    Workspace(WorkspaceRequest),
+}
+
+pub enum WorkspaceRequest {
+    Changes { detail: Detail, paths: Vec<String> },
+    Layer { paths: Vec<String> },
+    Rollback { paths: Vec<String> },
+}
+
+/// How much is told about each change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    Names,
+    Counts,
+    Patch,
+}
+
+impl Detail {
+    fn parse(text: Option<String>) -> Result<Detail, Failure> {
+        match text.as_deref() {
+            None | Some("names") => Ok(Detail::Names),
+            Some("counts") => Ok(Detail::Counts),
+            Some("patch") => Ok(Detail::Patch),
+            Some(other) => Err(Failure::invalid(format!("unknown detail {other:?}"))),
+        }
+    }
 }
 
 /// The user a request names, if it names one.
@@ -51,6 +77,16 @@ impl ServeRequest {
                     fields.number_if_any("stderr")?.unwrap_or(0),
                 ],
             },
+            "changes" => ServeRequest::Workspace(WorkspaceRequest::Changes {
+                detail: Detail::parse(fields.text_if_any("detail")?)?,
+                paths: fields.texts("paths")?,
+            }),
+            "layer" => {
+                ServeRequest::Workspace(WorkspaceRequest::Layer { paths: fields.texts("paths")? })
+            }
+            "rollback" => ServeRequest::Workspace(WorkspaceRequest::Rollback {
+                paths: fields.texts("paths")?,
+            }),
             "processes" => ServeRequest::Processes,
             "signal" => ServeRequest::Signal {
                 process: fields.text("process")?,

@@ -3,14 +3,16 @@
 
 pub mod client;
 pub mod host;
+pub mod project;
 
 use client::{Answer, Client};
 use serde_json::{Value, json};
 use std::fs::{self, Permissions};
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -128,6 +130,24 @@ impl World {
             Command::new(&self.binary).arg("hold").args(options).output().expect("it runs");
         assert_eq!(output.status.code(), Some(2));
         String::from_utf8(output.stderr).unwrap()
+    }
+
+    /// Runs `boxd apply` as the one who runs hold. None where it died on the way.
+    pub fn apply(&self, options: &[&str], header: &Value, layer: &[u8]) -> Option<Value> {
+        let mut command = Command::new(&self.binary);
+        command.arg("apply").args(options).stdin(Stdio::piped()).stdout(Stdio::piped());
+        if let (Mode::Ordinary(uid), 0) = (self.mode, host::effective_uid()) {
+            command.uid(uid).gid(uid);
+        }
+        let mut child = command.spawn().unwrap();
+        let header = header.to_string();
+        let mut input = child.stdin.take().unwrap();
+        let bytes = [&(header.len() as u32).to_be_bytes(), header.as_bytes(), layer].concat();
+        // It may die before it has read all of it.
+        let _ = input.write_all(&bytes);
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
     }
 
     pub fn hold(&self) -> Client {

@@ -61,7 +61,8 @@ export const processCases: Case[] = [
       const survivors = `grep -lsa "^sleep.${marker}" /proc/[0-9]*/cmdline | wc -l`;
       const process = await sandbox.exec({
         argv: ["sh", "-c", `(${away}) & sleep ${marker}`],
-        timeoutMs: 1_500,
+        // Long enough for an emulated processor to start them all.
+        timeoutMs: 4_000,
       });
       await until("control: all four live", async () => (await shell(sandbox, survivors)).trim() === "4");
       equal((await collect(process)).exit, { kind: "timeout" }, "exit");

@@ -1,4 +1,5 @@
 import { isOver, type ListedBox, type Location, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import { settleForsaken } from "../attachments/forsaken.ts";
 import type { House } from "../house.ts";
 import { isInstanceGone } from "../instance.ts";
 import { protectAgain } from "../network/protect.ts";
@@ -30,6 +31,7 @@ export async function reconcile(house: House): Promise<void> {
   for (const [extensionId, boxes] of found) {
     for (const box of boxes) await heard(box.sandboxId, settleBox(house, extensionId, box));
   }
+  await settleForsaken(house);
 }
 
 /** Again and again, since a box can also die while the gateway lives, and its meter must stop. */

@@ -1,5 +1,12 @@
-import { type GuardedNetwork, type Network, type Rights, SandboxerError } from "@sandboxer/contract";
+import {
+  type GuardedNetwork,
+  type Network,
+  type NetworkRule,
+  type Rights,
+  SandboxerError,
+} from "@sandboxer/contract";
 import { canonicalJson } from "../events/chain.ts";
+import { beyond, LISTS } from "../policy/covers.ts";
 import { expandNetwork } from "./expand.ts";
 import { setsOf } from "./rule-sets.ts";
 
@@ -24,28 +31,26 @@ export function narrowNetwork(own: Network | undefined, asked: Network | undefin
   return { ...asked, rules: [...asked.rules, ...missing] };
 }
 
-/** A link that lists rule sets allows those and nothing else. Pure. */
+/** What a link lists is the most that may be reached through it. Pure. */
 export function authorizeNetwork(chain: readonly Rights[], network: Network): Network {
   if (network.egress === "deny") return network;
-  // Also says which set does not exist.
-  expandNetwork(network);
-  for (const { ruleSets } of chain) if (ruleSets) refuseOutside(ruleSets, network);
+  const { rules } = expandNetwork(network);
+  for (const { network: most } of chain) if (most) refuseBeyond(most, network.mode, rules);
   return network;
 }
 
-function refuseOutside(ruleSets: readonly string[], { sets, rules, mode }: GuardedNetwork): void {
-  const allowed = new Set(ruleSets.flatMap((name) => setsOf(name) ?? []));
-  const extra = sets.filter((name) => !(setsOf(name) ?? [name]).every((one) => allowed.has(one)));
-  const details = { allowed: ruleSets };
-  if (extra.length > 0) deny("ruleSets", `this key may not open ${extra.join(", ")}`, details);
-  if (rules.some(({ effect }) => effect === "allow")) {
-    deny(
-      "ruleSets",
-      `this key may open ${ruleSets.join(", ") || "nothing"}, and no hosts of its own`,
-      details,
+const DEFAULT_PORT = { https: 443, http: 80, tcp: 0 } as const;
+
+function refuseBeyond(most: string[], mode: GuardedNetwork["mode"], rules: readonly NetworkRule[]): void {
+  const wanted = rules
+    .filter(({ effect }) => effect === "allow")
+    .flatMap(({ host, ports, protocol }) =>
+      (ports ?? [DEFAULT_PORT[protocol]]).map((port) => `${host.toLowerCase().replace(/\.$/, "")}:${port}`),
     );
-  }
-  if (mode === "audit") deny("ruleSets", "this key may not let through what no rule allows", details);
+  const extra = beyond(LISTS.network, most, wanted);
+  const details = { allowed: most };
+  if (extra.length > 0) deny("network", `this key may not reach ${extra.slice(0, 5).join(", ")}`, details);
+  if (mode === "audit") deny("network", "this key may not let through what no rule allows", details);
 }
 
 function deny(rule: string, message: string, details: Record<string, unknown> = {}): never {

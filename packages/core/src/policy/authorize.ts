@@ -40,6 +40,7 @@ export function authorizeCreate(chain: Chain, body: CreateBody) {
     visibility,
     budgetMicroUsd,
     routing = {},
+    reuse,
     profile: _,
     ...request
   } = parse(createBodySchema, body);
@@ -53,7 +54,7 @@ export function authorizeCreate(chain: Chain, body: CreateBody) {
   };
   const extensions = allowedExtensions(chain, request.extensions);
   if (extensions) spec.extensions = extensions;
-  return { name, consumer, visibility, budgetMicroUsd, routing, spec };
+  return { name, consumer, visibility, budgetMicroUsd, routing, reuse, spec };
 }
 
 /** Where a link lists profiles, one of them has to be used: by name any version, or that version. */

@@ -10,7 +10,8 @@ import {
 } from "@sandboxer/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { delegate, effectiveRights } from "./delegate.ts";
+import { delegate } from "./delegate.ts";
+import { effectiveRights } from "./effective.ts";
 
 const NOW_MS = 1_000;
 const rights: fc.Arbitrary<Rights> = fc.record(

@@ -19,6 +19,7 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
   if (isolation && body.isolation && !isAtLeast(body.isolation, isolation)) {
     deny("isolation", `${body.isolation} is weaker than its ${isolation}`);
   }
+  if (profile.root === "denied" && body.root === "allowed") deny("root", "its sandboxes have no root");
   const extra = body.extensions?.filter((id) => extensions && !extensions.includes(id)) ?? [];
   if (extra.length > 0) deny("extensions", `it does not run on ${extra.join(", ")}`);
   const asked = body.network && parse(networkSchema, body.network);
@@ -26,6 +27,7 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
     ...body,
     ...same("image", profile.image, body.image),
     ...either("isolation", isolation, body.isolation),
+    ...either("root", profile.root, body.root),
     ...either("extensions", extensions && [...extensions], body.extensions),
     ...either("ttlMs", ttlMs ?? maximumTtlMs, atMost("ttlMs", maximumTtlMs ?? ttlMs, body.ttlMs)),
     ...either(

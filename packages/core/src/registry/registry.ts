@@ -14,6 +14,9 @@ import type { Offer } from "../route/route.ts";
 const PROBE_LASTS_MS = 30_000;
 const PROBE_PATIENCE_MS = 10_000;
 
+/** By extension; what is left out is as its manifest says. */
+export type Prices = Readonly<Record<string, Partial<Omit<Manifest["price"], "basis">>>>;
+
 export interface Registry {
   /** `extension_unavailable` when it is not in this gateway's configuration. */
   get(extensionId: string): Extension;
@@ -27,7 +30,7 @@ export interface Registry {
 export function createRegistry(
   extensions: readonly Extension[],
   clock: Clock,
-  prices: Readonly<Record<string, number>> = {},
+  prices: Prices = {},
 ): Registry {
   const byId = new Map<string, Extension>();
   for (const extension of extensions) {
@@ -72,10 +75,16 @@ export function createRegistry(
 }
 
 /** Self-hosted capacity costs what its operator says. */
-function pricedManifest(manifest: Manifest, prices: Readonly<Record<string, number>>): Manifest {
-  const microUsdPerHour = prices[manifest.id];
-  if (microUsdPerHour === undefined) return manifest;
-  return { ...manifest, price: { ...manifest.price, microUsdPerHour } };
+function pricedManifest(manifest: Manifest, prices: Prices): Manifest {
+  const { microUsdPerHour, pausedMicroUsdPerHour } = prices[manifest.id] ?? {};
+  return {
+    ...manifest,
+    price: {
+      ...manifest.price,
+      ...(microUsdPerHour !== undefined && { microUsdPerHour }),
+      ...(pausedMicroUsdPerHour !== undefined && { pausedMicroUsdPerHour }),
+    },
+  };
 }
 
 /** A probe that throws or does not answer is an answer: this extension is unavailable. */

@@ -1,11 +1,13 @@
 import {
-  type IsolationClass,
   isAtLeast,
   type Manifest,
   type Probe,
+  type RoutePlan,
   type Routing,
   type SandboxSpec,
 } from "@sandboxer/contract";
+
+export type { RoutePlan } from "@sandboxer/contract";
 
 /** What an extension says it can do, and whether it can here and now. */
 export interface Offer {
@@ -14,19 +16,7 @@ export interface Offer {
 }
 
 /** An extension that satisfies the whole spec, with the facts that rank it. */
-export interface Candidate {
-  readonly extensionId: string;
-  readonly hosting: Manifest["hosting"];
-  readonly isolation: IsolationClass;
-  readonly microUsdPerHour: number;
-}
-
-export interface RoutePlan {
-  readonly policy: NonNullable<Routing["policy"]>;
-  /** Best first. */
-  readonly candidates: readonly Candidate[];
-  readonly rejected: readonly { readonly extensionId: string; readonly reason: string }[];
-}
+export type Candidate = RoutePlan["candidates"][number];
 
 /** Pure: the same spec and offers give the same plan, in whatever order the offers come. */
 export function route(spec: SandboxSpec, offers: readonly Offer[], routing: Routing = {}): RoutePlan {
@@ -43,6 +33,9 @@ export function route(spec: SandboxSpec, offers: readonly Offer[], routing: Rout
         hosting,
         isolation: isolation.class,
         microUsdPerHour: price.microUsdPerHour,
+        ...(price.pausedMicroUsdPerHour !== undefined && {
+          pausedMicroUsdPerHour: price.pausedMicroUsdPerHour,
+        }),
       });
     }
   }

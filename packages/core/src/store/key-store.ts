@@ -7,6 +7,7 @@ export interface KeyStore {
   insertKey(key: NewKey, claim?: Claim & { readonly answer: string }): Promise<Key>;
   /** By the hash of the key; also one that no longer counts. */
   findKey(hash: string): Promise<FoundKey | undefined>;
+  findKeyById(keyId: string): Promise<FoundKey | undefined>;
   /**
    * Makes this the hash of the installation's root key, whatever it was before. A hash that
    * belongs to another key changes nothing.

@@ -1,4 +1,5 @@
-import type { Attachment, Event, EventType, Location, Sandbox, SandboxState } from "@sandboxer/contract";
+import type { Event, EventType, Location, Sandbox, SandboxState } from "@sandboxer/contract";
+import type { AttachmentStore, NewAttachment } from "./attachment-store.ts";
 import type { BudgetStore } from "./budget-store.ts";
 import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
 import type { KeyStore } from "./key-store.ts";
@@ -21,14 +22,19 @@ export interface Store
     BudgetStore,
     NetworkStore,
     ProfileStore,
+    AttachmentStore,
     WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;
 
-  /** `conflict` when a living sandbox of the org has the name. */
+  /** `conflict` when a living sandbox of the org has the name, `LabelTaken` when one has the label. */
   beginCreate(begin: BeginCreate): Promise<void>;
   /** provisioning → running. `undefined` when it is no longer provisioning. */
   settleCreate(settle: SettleCreate): Promise<Sandbox | undefined>;
+  /** The living sandbox of a label, also one that is still being made. */
+  findLabelled(orgId: string, label: string): Promise<Sandbox | undefined>;
+  /** Logs that it was given out again. `undefined` when it no longer runs under that label. */
+  reuseSandbox(reuse: ReuseSandbox): Promise<Sandbox | undefined>;
   /** provisioning → failed; the hold is released. */
   failCreate(end: EndSandbox): Promise<Sandbox | undefined>;
   /** running → paused, all of it still in memory. `undefined` when it does not run. */
@@ -50,8 +56,6 @@ export interface Store
   listSandboxes(query: SandboxQuery): Promise<Sandbox[]>;
   /** Across orgs: every sandbox whose story is not over. */
   listUnfinished(): Promise<UnfinishedSandbox[]>;
-  /** The principal's attachment to the sandbox, made now if there is none. */
-  ensureAttachment(attachment: Attachment): Promise<Attachment>;
 
   appendEvents(events: readonly NewEvent[]): Promise<void>;
   /** In order. A viewer sees its own and those of sandboxes it sees; the house sees the whole chain. */
@@ -95,9 +99,26 @@ export interface BeginCreate {
   /** Who sees it whatever its visibility. */
   readonly lineage?: readonly string[];
   readonly creator?: string;
-  readonly attachment: Attachment;
+  /** Under which it is found again; of one label one lives. */
+  readonly label?: string | undefined;
+  readonly attachment: NewAttachment;
   readonly holdMicroUsd: number;
   readonly data: NewEvent["data"];
+}
+
+export interface ReuseSandbox {
+  readonly orgId: string;
+  readonly label: string;
+  readonly sandboxId: string;
+  readonly claim?: Claim | undefined;
+  readonly principalId: string;
+  readonly atMs: number;
+  readonly data: NewEvent["data"];
+}
+
+/** Thrown by `beginCreate` when somebody made the label's sandbox meanwhile; nothing was written. */
+export class LabelTaken extends Error {
+  override readonly name = "LabelTaken";
 }
 
 export interface SettleCreate {
@@ -111,12 +132,16 @@ export interface SettleCreate {
   /** How long the hold lasts; until the expiry, unless said otherwise. */
   readonly coveredUntilMs?: number;
   readonly microUsdPerHour: number;
+  /** While it is paused; left out, the same. */
+  readonly pausedMicroUsdPerHour?: number | undefined;
   readonly data: NewEvent["data"];
 }
 
 export interface ChangeState {
   readonly sandboxId: string;
   readonly atMs: number;
+  /** Where it was not simply asked for. */
+  readonly reason?: string;
   /** Absent when the house itself acts. */
   readonly principalId?: string | undefined;
 }

@@ -1,9 +1,13 @@
 import type { Event, Webhook } from "@sandboxer/contract";
+import type { Claim } from "./idempotency-store.ts";
 
 /** Who is told of an org's events. Part of the store; every method is one commit. */
 export interface WebhookStore {
   /** It begins with what is written after this. */
-  insertWebhook(webhook: NewWebhook): Promise<Webhook>;
+  insertWebhook(webhook: NewWebhook, claim?: Claim & { readonly answer: string }): Promise<Webhook>;
+  /** Across orgs, as they are kept. */
+  listWebhookSecrets(): Promise<{ readonly id: string; readonly secret: string }[]>;
+  replaceWebhookSecret(webhookId: string, secret: string): Promise<void>;
   listWebhooks(orgId: string): Promise<Webhook[]>;
   deleteWebhook(remove: RemoveWebhook): Promise<boolean>;
   /** Across orgs: with something to deliver, and not waiting for its next try. */
@@ -20,7 +24,8 @@ export interface NewWebhook {
   readonly principalId: string;
   readonly url: string;
   readonly types?: readonly Event["type"][];
-  /** Kept as it is: signing needs it. */
+  readonly name?: string;
+  /** Sealed: signing needs it, and nobody else. */
   readonly secret: string;
   readonly atMs: number;
 }

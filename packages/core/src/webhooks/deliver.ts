@@ -3,6 +3,7 @@ import type { House } from "../house.ts";
 import type { DueWebhook } from "../store/webhook-store.ts";
 import { post } from "./network.ts";
 import { cloudEvent, signedHeaders } from "./sign.ts";
+import { purposeOf } from "./webhooks.ts";
 
 const LOOK_EVERY_MS = 500;
 const PAGE = 50;
@@ -71,13 +72,14 @@ interface Failure {
 
 async function attempt(
   house: House,
-  { url, secret }: DueWebhook,
+  { id, url, secret }: DueWebhook,
   event: Event,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   const body = cloudEvent(event);
-  const headers = signedHeaders(secret, event.id, house.clock.nowMs(), body);
   try {
+    const key = house.sealer.open(purposeOf(id), secret);
+    const headers = signedHeaders(key, event.id, house.clock.nowMs(), body);
     const status = await post(house.webhookNetwork, new URL(url), headers, body, signal);
     if (status >= 200 && status < 300) return undefined;
     return { error: `it answered ${status}`, final: status === GONE };

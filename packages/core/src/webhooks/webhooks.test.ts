@@ -7,10 +7,12 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { openers } from "../../test/gateway.ts";
 import { refusal, until } from "../../test/outcomes.ts";
 import { createCore } from "../create-core.ts";
+import { createSealer } from "../secrets/sealer.ts";
 import { isPublicAddress } from "./address.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./network.ts";
 
 const { openGateway, openStore, temporaryFolder } = openers(onTestFinished);
+const sealer = createSealer(new Uint8Array(32));
 
 interface Received {
   readonly headers: IncomingHttpHeaders;
@@ -43,7 +45,12 @@ async function openReceiver(answer: () => number = () => 204, resolve?: WebhookN
 async function openWith(webhookNetwork?: WebhookNetwork) {
   const gateway = await openGateway(undefined, openStore(join(temporaryFolder(), "store.db")));
   const { store, plain } = gateway;
-  const core = await createCore({ store, extensions: [plain], ...(webhookNetwork && { webhookNetwork }) });
+  const core = await createCore({
+    store,
+    extensions: [plain],
+    sealer,
+    ...(webhookNetwork && { webhookNetwork }),
+  });
   onTestFinished(() => core.close());
   await core.start();
   return { ...gateway, core };
@@ -116,6 +123,26 @@ describe("AZ-5 webhooks stay out of networks", () => {
   });
 });
 
+it("AZ-5 waits for no body and shows none of it", async () => {
+  const server = createServer((_, outgoing) => {
+    outgoing.writeHead(500).write("a secret of the receiver's");
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  const { network } = await openReceiver();
+  const { core, principal } = await openWith(network);
+  const { port } = server.address() as AddressInfo;
+  await core.createWebhook(principal, { url: `http://receiver.test:${port}/` });
+  await core.createKey(principal, {});
+  await until(async () => (await core.listWebhooks(principal))[0]?.disabledAtMs !== undefined);
+  const told = JSON.stringify([await core.listWebhooks(principal), await core.listEvents(principal)]);
+  expect(told).toContain("it answered 500");
+  expect(told).not.toContain("secret of the receiver");
+});
+
 it("delivers every event in order, signed, as CloudEvents", async () => {
   const { network, received, url } = await openReceiver();
   const { core, principal } = await openWith(network);
@@ -158,7 +185,7 @@ it("tries again in order, sends only what was asked for, and goes on after a res
   await core.close();
   received.length = 0;
   status = 200;
-  const after = await createCore({ store, extensions: [plain], webhookNetwork: patient });
+  const after = await createCore({ store, extensions: [plain], webhookNetwork: patient, sealer });
   onTestFinished(() => after.close());
   await after.start();
   await until(async () => received.length >= 2);

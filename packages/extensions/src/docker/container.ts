@@ -39,7 +39,11 @@ export function describeContainer(
   return {
     Image: spec.image.ref,
     Entrypoint: [`${INSIDE}/boxd`],
-    Cmd: [...serve, "--ttl-ms", String(spec.ttlMs), "--ensure-user", ...(isGuarded ? ["--guarded"] : [])],
+    Cmd: [
+      ...[...serve, "--ttl-ms", String(spec.ttlMs), "--ensure-user"],
+      ...(spec.root === "denied" ? ["--deny-root"] : []),
+      ...(isGuarded ? ["--guarded"] : []),
+    ],
     Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
     Hostname: "sandbox",
     User: "0:0",

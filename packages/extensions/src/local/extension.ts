@@ -66,6 +66,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
         labels: spec.labels,
         limits: limitsFor(spec),
         guarded: spec.network.egress === "guarded",
+        deniesRoot: spec.root === "denied",
         tethered,
       };
       let connection: Connection;

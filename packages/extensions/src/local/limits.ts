@@ -16,10 +16,10 @@ export function limitsFor({ resources, limits }: SandboxSpec): Record<string, un
   };
 }
 
-/** What hold says of limits that are not in force, one sentence each. */
+/** What hold says of what is not in force, one sentence each. */
 export function describeLacking(notInForce: unknown): string[] {
   return Object.entries(notInForce as Record<string, string>).map(
-    ([limit, reason]) => `${limit}: not limited, because ${reason}`,
+    ([name, reason]) => `${name}: ${name === "users" ? "only one" : "not limited"}, because ${reason}`,
   );
 }
 
@@ -32,9 +32,9 @@ const ASKED: Readonly<Record<string, keyof SandboxSpec["resources"]>> = {
 
 /** Of what this machine lacks, what the spec asks for. */
 export function lackingFor({ resources }: SandboxSpec, lacking: unknown): Record<string, string> {
-  const asked = Object.entries(lacking as Record<string, string>).filter(([limit]) => {
-    const member = ASKED[limit];
-    return member !== undefined && resources[member] !== undefined;
+  const asked = Object.entries(lacking as Record<string, string>).filter(([name]) => {
+    const member = ASKED[name];
+    return name === "users" || (member !== undefined && resources[member] !== undefined);
   });
   return Object.fromEntries(asked);
 }

@@ -10,7 +10,7 @@ export const manifest: Manifest = {
   // when seccomp, cgroups and the posture test are in.
   isolation: { class: "process", technology: "linux namespaces" },
   images: ["host", "rootfs"],
-  facets: ["pty", "ports", "pause", "metrics", "network"],
+  facets: ["pty", "ports", "users", "pause", "metrics", "network"],
   persistence: ["ephemeral"],
   // A network namespace with loopback alone, or with a way that leads to the guard and nowhere else.
   egress: "enforced",

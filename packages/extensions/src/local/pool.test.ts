@@ -24,7 +24,7 @@ describe("the pool", () => {
   const members = async (more: Partial<CreateMembers> = {}): Promise<CreateMembers> => {
     const root = await openImages(join(dir, "images")).rootOf({ kind: "host" });
     const whose = { id: newSandboxId(), installation: "ins", env: {}, labels: {}, ttlMs: 60_000 };
-    return { ...whose, root, hostname: "sandbox", limits: {}, ...more };
+    return { ...whose, root, hostname: "sandbox", limits: {}, deniesRoot: false, ...more };
   };
   const held = async (): Promise<{ id: string; pooled?: boolean; labels: object }[]> =>
     (await hold.call("list")).boxes as never;
@@ -94,6 +94,7 @@ describe("the pool", () => {
     pool.replenishLater(await members());
     await untilReady(2);
     expect(await pool.claim(await members({ limits: { pids: 50 } }))).toBeUndefined();
+    expect(await pool.claim(await members({ deniesRoot: true }))).toBeUndefined();
     expect(await pool.claim(await members({ installation: "another" }))).toBeUndefined();
   });
 

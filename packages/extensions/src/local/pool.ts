@@ -21,6 +21,7 @@ export interface CreateMembers {
   readonly labels: Readonly<Record<string, string>>;
   readonly limits: unknown;
   readonly guarded?: boolean;
+  readonly deniesRoot: boolean;
 }
 
 interface Ready {
@@ -134,6 +135,6 @@ function living({ ready }: Shape): number {
 }
 
 /** Everything but what a claim sets: two that differ in nothing else are the same before it. */
-function keyOf({ installation, root, hostname, limits, guarded }: CreateMembers): string {
-  return JSON.stringify([installation, root, hostname, limits, guarded]);
+function keyOf({ installation, root, hostname, limits, deniesRoot, guarded }: CreateMembers): string {
+  return JSON.stringify([installation, root, hostname, limits, deniesRoot, guarded]);
 }

@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import type { Finding, Probe } from "@sandboxer/contract";
 import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
 import { findLimits } from "./find-limits.ts";
+import { findUsers } from "./find-users.ts";
 
 const run = promisify(execFile);
 
@@ -15,8 +16,8 @@ export async function probeHost(boxdPath: string): Promise<Probe> {
     await findUserNamespaces(),
   ];
   const lacking = findings.find((finding) => !finding.ok);
-  // Without limits there are still sandboxes; each says what is not in force.
-  findings.push(await findLimits());
+  // Without these there are still sandboxes; each says what is not in force.
+  findings.push(await findLimits(), await findUsers());
   if (!lacking) return { status: "offer", findings };
   return { status: "unavailable", reason: lacking.message, fix: lacking.fix ?? "", findings };
 }

@@ -1,6 +1,6 @@
 //! Files, seen from inside with the rights of the user who asks.
 
-mod archive_path;
+pub mod archive_path;
 mod attributes;
 mod change;
 pub mod copy;

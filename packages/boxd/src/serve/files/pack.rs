@@ -151,6 +151,7 @@ impl Packing {
             gid: found.st_gid,
             mtime: found.st_mtime,
             size: 0,
+            was_there: false,
         };
         match found.st_mode & libc::S_IFMT {
             libc::S_IFDIR => {

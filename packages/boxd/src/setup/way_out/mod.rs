@@ -10,7 +10,7 @@ mod message;
 mod redirect;
 
 use crate::sys::netlink::{self, Netlink};
-use crate::sys::{network, process};
+use crate::sys::{namespace, network};
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
@@ -40,11 +40,11 @@ pub fn make() -> io::Result<WayOut> {
     let throat = Netlink::open(netlink::ROUTE)?;
     redirect::redirect_to(&Netlink::open(netlink::NETFILTER).map_err(step("nftables"))?, PORT)
         .map_err(step("nftables redirect"))?;
-    let namespace = network::namespace_of(&listener).map_err(step("network namespace"))?;
+    let throat_namespace = network::namespace_of(&listener).map_err(step("network namespace"))?;
 
-    process::new_network_namespace().map_err(step("network namespace"))?;
+    namespace::new_network_namespace().map_err(step("network namespace"))?;
     let here = Netlink::open(netlink::ROUTE)?;
-    interface::make_pair(&here, namespace.as_fd()).map_err(step("veth"))?;
+    interface::make_pair(&here, throat_namespace.as_fd()).map_err(step("veth"))?;
     interface::set_up_throat(&throat).map_err(step("throat"))?;
     interface::set_up_sandbox(&here).map_err(step("eth0"))?;
     Ok(WayOut { listener, resolver })

@@ -68,7 +68,7 @@ export function budgetCommands(connection: Connection): BudgetCommands {
       return prepare(
         `SELECT id AS sandboxId, covered_until_ms AS coveredUntilMs, expires_at_ms AS expiresAtMs FROM sandboxes
          WHERE ended_at_ms IS NULL AND covered_until_ms < expires_at_ms AND covered_until_ms <= ?
-           AND micro_usd_per_hour > 0 AND state IN ('running', 'paused')`,
+           AND running_micro_usd_per_hour > 0 AND state IN ('running', 'paused')`,
       ).all(untilMs) as unknown as Uncovered[];
     },
   };

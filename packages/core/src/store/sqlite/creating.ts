@@ -1,11 +1,13 @@
 import { type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { BeginCreate, Store } from "../store.ts";
 import { accountOf } from "./accounts.ts";
+import { insertAttachment } from "./attachment-row.ts";
 import { appendEvent } from "./events.ts";
 import { answerClaim, claimOnce } from "./idempotency.ts";
 import { post } from "./ledger.ts";
 import { refuseBeyondOwnBudget } from "./metering.ts";
 import type { Connection } from "./open.ts";
+import { refuseTakenLabel } from "./reusing.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 
 export function creatingCommands(connection: Connection): Pick<Store, "beginCreate" | "settleCreate"> {
@@ -16,6 +18,7 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
       const { id: sandboxId, orgId, principalId, createdAtMs: atMs } = sandbox;
       commitSoon(() => {
         refuseTakenName(connection, sandbox);
+        refuseTakenLabel(connection, begin);
         const own = { budget_micro_usd: sandbox.budgetMicroUsd ?? null, cost_micro_usd: 0 };
         refuseBeyondOwnBudget(own, holdMicroUsd);
         const { id: accountId } = accountOf(connection, orgId, keyId);
@@ -38,7 +41,8 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
         const row = prepare(
           `UPDATE sandboxes SET state = 'running', extension_id = ?, host_id = ?, ref = ?,
              best_effort = ?, started_at_ms = ?, metered_until_ms = ?, expires_at_ms = ?,
-             covered_until_ms = ?, micro_usd_per_hour = ?
+             covered_until_ms = ?, micro_usd_per_hour = ?, running_micro_usd_per_hour = ?,
+             paused_micro_usd_per_hour = ?, rate_since_ms = ?
            WHERE id = ? AND state = 'provisioning' RETURNING *`,
         ).get(
           settle.location.extensionId,
@@ -50,6 +54,9 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
           settle.expiresAtMs,
           settle.coveredUntilMs ?? settle.expiresAtMs,
           settle.microUsdPerHour,
+          settle.microUsdPerHour,
+          settle.pausedMicroUsdPerHour ?? settle.microUsdPerHour,
+          settle.startedAtMs,
           settle.sandboxId,
         ) as unknown as SandboxRow | undefined;
         if (!row) return undefined;
@@ -61,7 +68,12 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
           atMs: settle.startedAtMs,
           sandboxId: sandbox.id,
           principalId: sandbox.principalId,
-          data: { ...settle.data, location: settle.location, microUsdPerHour: settle.microUsdPerHour },
+          data: {
+            ...settle.data,
+            location: settle.location,
+            microUsdPerHour: settle.microUsdPerHour,
+            pausedMicroUsdPerHour: settle.pausedMicroUsdPerHour,
+          },
         });
         return sandbox;
       });
@@ -80,34 +92,36 @@ function refuseTakenName({ prepare }: Connection, { name, orgId, principalId }: 
   });
 }
 
-function insertRows({ prepare }: Connection, begin: BeginCreate, accountId: string): void {
-  const { sandbox, attachment, keyId, lineage = [], creator } = begin;
+function insertRows(connection: Connection, begin: BeginCreate, accountId: string): void {
+  const { sandbox, attachment, keyId, lineage = [], creator, label } = begin;
   const { id: sandboxId, orgId, principalId, createdAtMs: atMs } = sandbox;
-  prepare(
-    `INSERT INTO sandboxes (id, org_id, principal_id, name, consumer, state, spec, best_effort,
+  connection
+    .prepare(
+      `INSERT INTO sandboxes (id, org_id, principal_id, name, consumer, state, spec, best_effort,
              created_at_ms, visibility, team, lineage, key_id, account_id, profile,
-             budget_micro_usd, creator) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ).run(
-    sandboxId,
-    orgId,
-    principalId,
-    sandbox.name ?? null,
-    JSON.stringify(sandbox.consumer),
-    sandbox.state,
-    JSON.stringify(sandbox.spec),
-    JSON.stringify(sandbox.bestEffort),
-    atMs,
-    sandbox.visibility,
-    sandbox.team ?? null,
-    `/${[...new Set([...lineage, principalId])].join("/")}/`,
-    keyId ?? null,
-    accountId,
-    sandbox.profile ? JSON.stringify(sandbox.profile) : null,
-    sandbox.budgetMicroUsd ?? null,
-    creator ?? null,
-  );
-  prepare(
-    `INSERT INTO attachments (id, org_id, sandbox_id, principal_id, created_at_ms)
-           VALUES (?, ?, ?, ?, ?)`,
-  ).run(attachment.id, orgId, sandboxId, attachment.principalId, attachment.createdAtMs);
+             budget_micro_usd, creator, reuse, label)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(
+      sandboxId,
+      orgId,
+      principalId,
+      sandbox.name ?? null,
+      JSON.stringify(sandbox.consumer),
+      sandbox.state,
+      JSON.stringify(sandbox.spec),
+      JSON.stringify(sandbox.bestEffort),
+      atMs,
+      sandbox.visibility,
+      sandbox.team ?? null,
+      `/${[...new Set([...lineage, principalId])].join("/")}/`,
+      keyId ?? null,
+      accountId,
+      sandbox.profile ? JSON.stringify(sandbox.profile) : null,
+      sandbox.budgetMicroUsd ?? null,
+      creator ?? null,
+      sandbox.reuse ? JSON.stringify(sandbox.reuse) : null,
+      label ?? null,
+    );
+  insertAttachment(connection, attachment);
 }

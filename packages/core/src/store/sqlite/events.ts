@@ -49,7 +49,6 @@ export function eventCommands(connection: Connection): EventCommands {
     },
 
     async listEvents(orgId, afterSeq, limit, viewer) {
-      const { lineage, team } = seenBy(viewer);
       const rows = viewer
         ? connection
             .prepare(
@@ -57,7 +56,7 @@ export function eventCommands(connection: Connection): EventCommands {
                  SELECT 1 FROM sandboxes WHERE sandboxes.id = events.sandbox_id AND ${VISIBLE}))
                ORDER BY seq LIMIT ?`,
             )
-            .all(orgId, afterSeq, viewer.principalId, team, lineage, limit)
+            .all(orgId, afterSeq, viewer.principalId, ...seenBy(viewer), limit)
         : connection
             .prepare("SELECT * FROM events WHERE org_id = ? AND seq > ? ORDER BY seq LIMIT ?")
             .all(orgId, afterSeq, limit);

@@ -58,11 +58,11 @@ export function keyCommands(connection: Connection): KeyCommands {
     },
 
     async findKey(hash) {
-      const links = prepare(
-        `${UPWARDS("hash")} SELECT link.*, team FROM link JOIN principals ON principals.id = principal_id
-         ORDER BY depth DESC`,
-      ).all(hash) as unknown as KeyRow[];
-      return toFound(links);
+      return toFound(chainOf(connection, "hash", hash));
+    },
+
+    async findKeyById(keyId) {
+      return toFound(chainOf(connection, "id", keyId));
     },
 
     async listKeys(orgId, keyId) {
@@ -94,6 +94,13 @@ export function keyCommands(connection: Connection): KeyCommands {
       return keyIds.filter((id) => ended.get(id, nowMs) !== undefined);
     },
   };
+}
+
+/** From the root down to the key. */
+function chainOf({ prepare }: Connection, column: "hash" | "id", value: string): KeyRow[] {
+  const chain = `${UPWARDS(column)} SELECT link.*, team FROM link
+    JOIN principals ON principals.id = principal_id ORDER BY depth DESC`;
+  return prepare(chain).all(value) as unknown as KeyRow[];
 }
 
 /** Within a write. */
@@ -159,11 +166,20 @@ function endKeys(connection: Connection, { orgId, keyId, atMs, principalId, reas
   for (const id of revoked.toReversed()) {
     if (prepare("SELECT 1 FROM accounts WHERE id = ?").get(id)) returnFromEnded(connection, id, atMs);
   }
+  leaveSandboxes(connection, revoked, atMs);
   if (revoked.length > 0) {
     const data = { keyId, revoked, reason };
     appendEvent(connection, { type: "key.revoked", orgId, atMs, principalId, data });
   }
   return revoked;
+}
+
+/** Within a write: who holds an ended key is attached to nothing any more. */
+function leaveSandboxes({ prepare }: Connection, keyIds: readonly string[], atMs: number): void {
+  prepare(
+    `UPDATE attachments SET detached_at_ms = ? WHERE implicit = 0 AND detached_at_ms IS NULL AND principal_id IN
+       (SELECT principal_id FROM keys WHERE id IN (SELECT value FROM json_each(?)))`,
+  ).run(atMs, JSON.stringify(keyIds));
 }
 
 function refuseEndedParent({ prepare }: Connection, parentId: string | undefined, atMs: number): void {

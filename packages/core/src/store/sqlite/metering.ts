@@ -18,15 +18,35 @@ export function charge(connection: Connection, row: SandboxRow, atMs: number): S
     .get(captureMicroUsd, toMs, row.id) as unknown as SandboxRow;
 }
 
-/** Within a write: the hold becomes what it will have cost by then, beyond what it has cost. */
+/** Within a write: charges what ran at the old rate; from then on it costs the new one. */
+export function changeRate(
+  connection: Connection,
+  row: SandboxRow,
+  microUsdPerHour: number,
+  atMs: number,
+): SandboxRow {
+  const charged = charge(connection, row, atMs);
+  return connection
+    .prepare(
+      `UPDATE sandboxes SET micro_usd_per_hour = ?, rate_since_ms = metered_until_ms,
+         cost_before_micro_usd = cost_micro_usd WHERE id = ? RETURNING *`,
+    )
+    .get(microUsdPerHour, charged.id) as unknown as SandboxRow;
+}
+
+/**
+ * Within a write: the hold becomes what it will have cost by then, beyond what it has cost. That of
+ * a paused sandbox is as if it ran, so that going on never fails for money.
+ */
 export function holdUntil(
   connection: Connection,
   row: SandboxRow,
   untilMs: number,
   atMs: number,
 ): SandboxRow {
+  const paused = row.micro_usd_per_hour !== row.running_micro_usd_per_hour;
   const { captureMicroUsd: neededMicroUsd } = meter({
-    ...readingOf(row),
+    ...(paused ? asIfRunning(row) : readingOf(row)),
     expiresAtMs: untilMs,
     endedAtMs: untilMs,
     heldMicroUsd: Number.POSITIVE_INFINITY,
@@ -68,10 +88,19 @@ export function refuseBeyondOwnBudget(
 function readingOf(row: SandboxRow) {
   return {
     microUsdPerHour: row.micro_usd_per_hour,
-    startedAtMs: row.started_at_ms ?? undefined,
+    startedAtMs: row.rate_since_ms ?? undefined,
     expiresAtMs: row.expires_at_ms ?? undefined,
     heldMicroUsd: row.held_micro_usd,
-    capturedMicroUsd: row.cost_micro_usd,
+    capturedMicroUsd: row.cost_micro_usd - row.cost_before_micro_usd,
+  };
+}
+
+function asIfRunning(row: SandboxRow) {
+  return {
+    ...readingOf(row),
+    microUsdPerHour: row.running_micro_usd_per_hour,
+    startedAtMs: row.metered_until_ms ?? undefined,
+    capturedMicroUsd: 0,
   };
 }
 

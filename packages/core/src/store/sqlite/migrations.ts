@@ -7,6 +7,10 @@ import { PROFILES } from "./migrations/5-profiles.ts";
 import { SANDBOX_EVENTS } from "./migrations/6-events.ts";
 import { WEBHOOKS } from "./migrations/7-webhooks.ts";
 import { CREATORS } from "./migrations/8-creators.ts";
+import { REUSE } from "./migrations/9-reuse.ts";
+import { ATTACHMENTS } from "./migrations/10-attachments.ts";
+import { PAUSED_RATES } from "./migrations/11-paused-rates.ts";
+import { WEBHOOK_NAMES } from "./migrations/12-webhook-names.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -101,6 +105,10 @@ export const MIGRATIONS: readonly string[] = [
   SANDBOX_EVENTS,
   WEBHOOKS,
   CREATORS,
+  REUSE,
+  ATTACHMENTS,
+  PAUSED_RATES,
+  WEBHOOK_NAMES,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */

@@ -9,6 +9,7 @@ export interface SandboxRow {
   visibility: Sandbox["visibility"];
   team: string | null;
   profile: string | null;
+  reuse: string | null;
   state: Sandbox["state"];
   spec: string;
   extension_id: string | null;
@@ -23,6 +24,10 @@ export interface SandboxRow {
   ending: "destroyed" | "expired" | null;
   reason: string | null;
   micro_usd_per_hour: number;
+  running_micro_usd_per_hour: number;
+  paused_micro_usd_per_hour: number;
+  rate_since_ms: number | null;
+  cost_before_micro_usd: number;
   cost_micro_usd: number;
   account_id: string | null;
   budget_micro_usd: number | null;
@@ -30,6 +35,8 @@ export interface SandboxRow {
   metered_until_ms: number | null;
   covered_until_ms: number | null;
   creator: string | null;
+  retention_ms: number | null;
+  full_expires_at_ms: number | null;
 }
 
 /** A column without a value is a member that is absent. */
@@ -43,6 +50,7 @@ export function toSandbox(row: SandboxRow): Sandbox {
     visibility: row.visibility,
     ...(row.team !== null && { team: row.team }),
     ...(row.profile !== null && { profile: JSON.parse(row.profile) }),
+    ...(row.reuse !== null && { reuse: JSON.parse(row.reuse) }),
     state: row.state,
     spec: JSON.parse(row.spec),
     ...(row.extension_id !== null &&

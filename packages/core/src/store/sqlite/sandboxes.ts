@@ -4,25 +4,15 @@ import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 import { seenBy, VISIBLE } from "./visible.ts";
 
-type SandboxCommands = Pick<
-  Store,
-  "getSandbox" | "getSandboxById" | "listSandboxes" | "listUnfinished" | "ensureAttachment"
->;
+type SandboxCommands = Pick<Store, "getSandbox" | "getSandboxById" | "listSandboxes" | "listUnfinished">;
 
 export function sandboxCommands(connection: Connection): SandboxCommands {
-  const { prepare, commitSoon } = connection;
+  const { prepare } = connection;
   return {
     async getSandbox(orgId, idOrName, viewer) {
-      const { lineage, team } = seenBy(viewer);
+      const sql = `SELECT * FROM sandboxes WHERE id = ? AND org_id = ? AND ${VISIBLE}`;
       return (
-        one(
-          connection,
-          `SELECT * FROM sandboxes WHERE id = ? AND org_id = ? AND ${VISIBLE}`,
-          idOrName,
-          orgId,
-          team,
-          lineage,
-        ) ?? named(connection, orgId, idOrName, viewer)
+        one(connection, sql, idOrName, orgId, ...seenBy(viewer)) ?? named(connection, orgId, idOrName, viewer)
       );
     },
 
@@ -31,7 +21,6 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
     },
 
     async listSandboxes({ orgId, viewer, states, limit, after }) {
-      const { lineage, team } = seenBy(viewer);
       let before = Number.MAX_SAFE_INTEGER;
       if (after !== undefined) {
         const last = prepare("SELECT seq FROM sandboxes WHERE id = ? AND org_id = ?").get(after, orgId);
@@ -44,12 +33,11 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
         ? prepare(`${ofOrg} AND state IN (SELECT value FROM json_each(?)) ${page}`).all(
             orgId,
             before,
-            team,
-            lineage,
+            ...seenBy(viewer),
             JSON.stringify(states),
             limit,
           )
-        : prepare(`${ofOrg} ${page}`).all(orgId, before, team, lineage, limit);
+        : prepare(`${ofOrg} ${page}`).all(orgId, before, ...seenBy(viewer), limit);
       return (rows as unknown as SandboxRow[]).map(toSandbox);
     },
 
@@ -59,24 +47,6 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
         ...toSandbox(row),
         ...(row.creator !== null && { creator: row.creator }),
       }));
-    },
-
-    async ensureAttachment(attachment) {
-      const { id, orgId, sandboxId, principalId, createdAtMs } = attachment;
-      const find = () =>
-        prepare(
-          "SELECT id, created_at_ms AS createdAtMs FROM attachments WHERE sandbox_id = ? AND principal_id = ?",
-        ).get(sandboxId, principalId) as { id: string; createdAtMs: number } | undefined;
-      // Reads first: after the first time there is nothing to write.
-      const known = find();
-      if (known) return { ...attachment, ...known };
-      return commitSoon(() => {
-        prepare(
-          `INSERT INTO attachments (id, org_id, sandbox_id, principal_id, created_at_ms)
-           VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-        ).run(id, orgId, sandboxId, principalId, createdAtMs);
-        return { ...attachment, ...find() };
-      });
     },
   };
 }
@@ -88,10 +58,9 @@ function one({ prepare }: Connection, sql: string, ...values: string[]): Sandbox
 
 /** One's own goes before another's of the same name; between two of others only an id can choose. */
 function named({ prepare }: Connection, orgId: string, name: string, viewer: Viewer | undefined) {
-  const { lineage, team } = seenBy(viewer);
   const found = prepare(
     `SELECT * FROM sandboxes WHERE org_id = ? AND name = ? AND ended_at_ms IS NULL AND ${VISIBLE} LIMIT 200`,
-  ).all(orgId, name, team, lineage) as unknown as SandboxRow[];
+  ).all(orgId, name, ...seenBy(viewer)) as unknown as SandboxRow[];
   const own = found.find((row) => row.principal_id === viewer?.principalId);
   if (!own && found.length > 1) {
     throw new SandboxerError("conflict", `${found.length} sandboxes are named ${name}`, {

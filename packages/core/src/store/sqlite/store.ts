@@ -1,9 +1,11 @@
 import type { Store } from "../store.ts";
+import { attachmentCommands } from "./attachments.ts";
 import { budgetCommands } from "./budgets.ts";
 import { creatingCommands } from "./creating.ts";
 import { endingCommands } from "./ending.ts";
 import { eventCommands } from "./events.ts";
 import { fromSqlite, inOurWords } from "./failure.ts";
+import { forsakingCommands } from "./forsaking.ts";
 import { idempotencyCommands } from "./idempotency.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
@@ -11,6 +13,7 @@ import { networkCommands } from "./networks.ts";
 import { type Connection, openConnection } from "./open.ts";
 import { pausingCommands } from "./pausing.ts";
 import { profileCommands } from "./profiles.ts";
+import { reusingCommands } from "./reusing.ts";
 import { rootKeyCommands } from "./root-key.ts";
 import { sandboxCommands } from "./sandboxes.ts";
 import { webhookCommands } from "./webhooks.ts";
@@ -23,10 +26,13 @@ export function openSqliteStore(path: string): Store {
     ...rootKeyCommands(connection),
     ...idempotencyCommands(connection),
     ...creatingCommands(connection),
+    ...reusingCommands(connection),
     ...pausingCommands(connection),
     ...networkCommands(connection),
     ...endingCommands(connection),
     ...sandboxCommands(connection),
+    ...attachmentCommands(connection),
+    ...forsakingCommands(connection),
     ...eventCommands(connection),
     ...profileCommands(connection),
     ...webhookCommands(connection),

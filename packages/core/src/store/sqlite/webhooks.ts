@@ -1,11 +1,13 @@
-import type { Webhook } from "@sandboxer/contract";
+import { SandboxerError, type Webhook } from "@sandboxer/contract";
 import type { DueWebhook, WebhookStore } from "../webhook-store.ts";
 import { appendEvent } from "./events.ts";
+import { claimOnce } from "./idempotency.ts";
 import type { Connection } from "./open.ts";
 
 interface WebhookRow {
   id: string;
   org_id: string;
+  name: string | null;
   url: string;
   types: string | null;
   secret: string;
@@ -19,16 +21,31 @@ interface WebhookRow {
 export function webhookCommands(connection: Connection): WebhookStore {
   const { prepare, write } = connection;
   return {
-    async insertWebhook({ id, orgId, principalId, url, types, secret, atMs }) {
+    async insertWebhook({ id, orgId, principalId, url, name, types, secret, atMs }, claim) {
       return write(() => {
+        claimOnce(connection, claim, { ...(claim && { answer: claim.answer }) });
+        if (
+          name !== undefined &&
+          prepare("SELECT 1 FROM webhooks WHERE org_id = ? AND name = ?").get(orgId, name)
+        ) {
+          throw new SandboxerError("conflict", `a webhook named ${name} is there`);
+        }
         const data = { webhookId: id, url };
         appendEvent(connection, { type: "webhook.created", orgId, atMs, principalId, data });
         const row = prepare(
-          `INSERT INTO webhooks (id, org_id, url, types, secret, created_at_ms, cursor_seq)
-           VALUES (?, ?, ?, ?, ?, ?, (SELECT max(seq) FROM events WHERE org_id = ?)) RETURNING *`,
-        ).get(id, orgId, url, types ? JSON.stringify(types) : null, secret, atMs, orgId);
+          `INSERT INTO webhooks (id, org_id, name, url, types, secret, created_at_ms, cursor_seq)
+           VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT max(seq) FROM events WHERE org_id = ?)) RETURNING *`,
+        ).get(id, orgId, name ?? null, url, types ? JSON.stringify(types) : null, secret, atMs, orgId);
         return toWebhook(row as unknown as WebhookRow);
       });
+    },
+
+    async listWebhookSecrets() {
+      return prepare("SELECT id, secret FROM webhooks").all() as unknown as { id: string; secret: string }[];
+    },
+
+    async replaceWebhookSecret(webhookId, secret) {
+      write(() => prepare("UPDATE webhooks SET secret = ? WHERE id = ?").run(secret, webhookId));
     },
 
     async listWebhooks(orgId) {
@@ -88,6 +105,7 @@ function toWebhook(row: WebhookRow): Webhook {
   return {
     id: row.id,
     orgId: row.org_id,
+    ...(row.name !== null && { name: row.name }),
     url: row.url,
     ...(row.types !== null && { types: JSON.parse(row.types) }),
     cursorSeq: row.cursor_seq,

@@ -3,6 +3,7 @@ import type { Connection } from "./connection.ts";
 import { openFiles } from "./files.ts";
 import { openPorts } from "./ports.ts";
 import { listProcesses, openProcess } from "./process.ts";
+import { openUsers } from "./users.ts";
 
 export const PROTOCOL_VERSION = 0;
 
@@ -21,9 +22,11 @@ export async function openBox(connection: Connection, facts: BoxFacts): Promise<
       hint: "It was started by another version; destroy it and create a new one.",
     });
   }
+  const files = openFiles(connection);
   return {
     ...facts,
-    files: openFiles(connection),
+    files,
+    users: openUsers(files),
     ports: openPorts(connection),
     pty: {
       async resize(process, { cols, rows }) {

@@ -1,0 +1,136 @@
+//! apply: the host's side of a copy-on-write workspace. Takes what a sandbox changed, as a layer on
+//! standard input, and writes it into the folder: all of it or nothing.
+//!
+//! Everything in the layer is hostile. Whatever is written lies below the folder, reached without
+//! following a link.
+//!
+//! New content is staged inside the folder first, so that it can be put in place by renaming. Then
+//! a journal is written: dying before it leaves the old, dying after it is made good by the next
+//! `apply --recover`, which carries on.
+
+mod carry_out;
+mod conflict;
+mod die;
+mod gather;
+mod held_back;
+mod host;
+mod journal;
+mod known;
+mod plan;
+mod recover;
+mod stage;
+mod target;
+
+use crate::arguments::ApplyOptions;
+use crate::tar::reader::Reader;
+use crate::wire::failure::{Code, Failure};
+use crate::wire::fields::Fields;
+use gather::Gather;
+use known::Known;
+use plan::Plan;
+use serde_json::{Value, json};
+use stage::Stage;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use target::Target;
+
+const MOST_HEADER: u32 = 1 << 20;
+const SLICE: usize = 256 * 1024;
+
+/// What is asked for, before the layer.
+pub struct Asked {
+    /// Overwrite what the host has changed meanwhile.
+    pub force: bool,
+    /// The paths that were named, where not everything is meant.
+    pub named: Vec<PathBuf>,
+}
+
+/// Writes the answer to standard output; what goes wrong is part of it.
+pub fn run(options: &ApplyOptions) -> Result<(), String> {
+    if let Some(count) = options.die_after {
+        die::want(count);
+    }
+    let outcome = match options {
+        ApplyOptions { recover: Some(directory), .. } => recover::all(directory),
+        ApplyOptions { sandbox: Some(directory), .. } => apply(directory),
+        _ => Err(Failure::invalid("--box or --recover is needed")),
+    };
+    let answer = match outcome {
+        Ok(answer) => answer,
+        Err(failure) => json!({ "failure": failure.to_json() }),
+    };
+    println!("{answer}");
+    Ok(())
+}
+
+fn apply(box_directory: &std::path::Path) -> Result<Value, Failure> {
+    let target = Target::of_box(box_directory)?;
+    let mut input = io::stdin().lock();
+    let asked = read_header(&mut input)?;
+    let stage = Stage::make(&target, &box_directory.join("../../applies"))?;
+    let mut gather = Gather::into(&stage, &target);
+    let outcome = receive(&mut input, &mut gather).and_then(|()| {
+        let known = Known::read(box_directory);
+        Plan::make(&target, &stage, gather.take(), &asked, &known)
+    });
+    let plan = match outcome {
+        Ok(plan) => plan,
+        Err(failure) => {
+            stage.clear();
+            return Err(failure);
+        }
+    };
+    let answer = |applied: usize, conflicts: &Value| {
+        json!({
+            "applied": applied,
+            "paths": plan.paths(),
+            "conflicts": conflicts,
+            "heldBack": plan.held_back,
+            "skipped": plan.skipped,
+        })
+    };
+    if !plan.conflicts.is_empty() || plan.steps.is_empty() {
+        stage.clear();
+        return Ok(answer(0, &json!(plan.conflicts)));
+    }
+    let late = journal::commit(&stage, &target, &plan.steps)?;
+    if late.is_empty() {
+        Known::add(box_directory, &target, &plan.steps);
+    }
+    stage.clear();
+    Ok(answer(if late.is_empty() { plan.steps.len() } else { 0 }, &json!(late)))
+}
+
+/// A length and that many bytes of JSON.
+fn read_header(input: &mut impl Read) -> Result<Asked, Failure> {
+    let broken = |error| Failure::internal("standard input", error);
+    let mut length = [0; 4];
+    input.read_exact(&mut length).map_err(broken)?;
+    let length = u32::from_be_bytes(length);
+    if length > MOST_HEADER {
+        return Err(Failure::new(Code::InvalidRequest, "the header is too long"));
+    }
+    let mut bytes = vec![0; length as usize];
+    input.read_exact(&mut bytes).map_err(broken)?;
+    let object = serde_json::from_slice(&bytes)
+        .map_err(|error| Failure::invalid(format!("the header is no JSON: {error}")))?;
+    let mut fields = Fields::of(object);
+    let named = fields.texts("paths")?.into_iter();
+    let clean = |text: String| PathBuf::from(text).components().collect::<PathBuf>();
+    Ok(Asked { force: fields.flag("force", false)?, named: named.map(clean).collect() })
+}
+
+fn receive(input: &mut impl Read, gather: &mut Gather) -> Result<(), Failure> {
+    let mut reader = Reader::default();
+    let mut bytes = vec![0; SLICE];
+    loop {
+        match input.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(count) => reader.push(&bytes[..count], gather)?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Failure::internal("standard input", error)),
+        }
+    }
+    // A layer that is cut off is not a smaller one.
+    reader.finish().map_err(|malformed| Failure::invalid(malformed.0))
+}

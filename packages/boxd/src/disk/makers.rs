@@ -1,0 +1,124 @@
+//! Processes that make disks ahead: most of the time that a disk takes is spent waiting for the
+//! kernel, and nobody should wait with it. What is ready stays in a socket until it is taken.
+
+use super::Size;
+use crate::sys::process::{self, Clone};
+use crate::sys::{descriptor, poll, signal, title, unix_socket};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
+use std::time::Duration;
+
+const MAKERS: usize = 2;
+const AHEAD_EACH: usize = 3;
+/// A maker that takes longer than this is no help.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+pub type Make = fn(&Path, Size) -> io::Result<OwnedFd>;
+
+#[derive(Default)]
+pub struct Makers(Vec<Maker>);
+
+/// It ends with hold.
+struct Maker {
+    socket: OwnedFd,
+    asked: VecDeque<Size>,
+    pidfd: OwnedFd,
+}
+
+impl Drop for Maker {
+    fn drop(&mut self) {
+        process::reap_pidfd(&self.pidfd);
+    }
+}
+
+impl Makers {
+    /// A disk of that size, if one is ready or about to be. None is ever given twice.
+    pub fn take(&mut self, size: Size) -> Option<OwnedFd> {
+        while let Some(disk) = self.next_ready(Duration::ZERO) {
+            if let Some(disk) = disk.of_size(size) {
+                return Some(disk);
+            }
+        }
+        while self.0.iter().any(|maker| maker.asked.contains(&size)) {
+            if let Some(disk) = self.next_ready(PATIENCE)?.of_size(size) {
+                return Some(disk);
+            }
+        }
+        None
+    }
+
+    /// Has as many made as are likely to be wanted soon.
+    pub fn ask_for(&mut self, size: Size, folder: &Path, make: Make) -> io::Result<()> {
+        while self.0.len() < MAKERS {
+            self.0.push(Maker::start(folder, make)?);
+        }
+        for maker in &mut self.0 {
+            while maker.asked.len() < AHEAD_EACH
+                && unix_socket::send(&maker.socket, &size.to_bytes(), &[]).is_ok()
+            {
+                maker.asked.push_back(size);
+            }
+        }
+        // Of one that somebody ended, what it had made is still good.
+        self.0.retain(|maker| !maker.asked.is_empty());
+        Ok(())
+    }
+
+    fn next_ready(&mut self, patience: Duration) -> Option<Made> {
+        let busy = self.0.iter().enumerate().filter(|(_, maker)| !maker.asked.is_empty());
+        let (places, sockets): (Vec<usize>, Vec<_>) =
+            busy.map(|(place, maker)| (place, maker.socket.as_fd())).unzip();
+        let place = places[poll::first_readable(&sockets, patience).ok()??];
+        let size = self.0[place].asked.pop_front()?;
+        match unix_socket::receive(&self.0[place].socket, &mut [0]) {
+            Ok((1, mut disks)) => Some(Made { size, disk: disks.pop() }),
+            // It is gone. The next one is started when there is something to ask for.
+            _ => {
+                self.0.swap_remove(place);
+                Some(Made { size, disk: None })
+            }
+        }
+    }
+}
+
+struct Made {
+    size: Size,
+    disk: Option<OwnedFd>,
+}
+
+impl Made {
+    /// One of another size is of no use to anybody, and is gone with this.
+    fn of_size(self, size: Size) -> Option<OwnedFd> {
+        self.disk.filter(|_| self.size == size)
+    }
+}
+
+impl Maker {
+    fn start(folder: &Path, make: Make) -> io::Result<Maker> {
+        let (socket, theirs) = unix_socket::message_pair()?;
+        match process::clone_into(0)? {
+            Clone::Child => work(&theirs, folder, make),
+            Clone::Parent { pidfd, .. } => Ok(Maker { socket, asked: VecDeque::new(), pidfd }),
+        }
+    }
+}
+
+fn work(socket: &OwnedFd, folder: &Path, make: Make) -> ! {
+    signal::unblock_all();
+    title::set(&format!("boxd disks {}", folder.display()));
+    let closed = descriptor::close_all_except(&mut [socket.as_raw_fd()]);
+    let mut order = [0; Size::LENGTH];
+    while closed.is_ok()
+        && let Ok((Size::LENGTH, _)) = unix_socket::receive(socket, &mut order)
+    {
+        // What cannot be made ahead is made when it is wanted, and that says why not.
+        let disk = make(folder, Size::from_bytes(order)).ok();
+        let sent = unix_socket::send(socket, &[0], disk.as_slice());
+        if sent.is_err() {
+            break;
+        }
+    }
+    process::exit_now(0)
+}

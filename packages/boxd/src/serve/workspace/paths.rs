@@ -1,0 +1,69 @@
+//! Which part of a workspace is meant.
+
+use crate::wire::failure::Failure;
+use std::path::{Component, Path, PathBuf};
+
+/// Nothing named means everything.
+pub struct Paths(Vec<PathBuf>);
+
+#[derive(PartialEq, Eq, Debug)]
+pub enum Meant {
+    Yes,
+    /// Something below it is.
+    Below,
+    No,
+}
+
+impl Paths {
+    /// Relative to the workspace, without detours.
+    pub fn parse(paths: &[String]) -> Result<Paths, Failure> {
+        let parse = |text: &String| {
+            let refused = || Failure::invalid(format!("not a path of the workspace: {text:?}"));
+            let mut whole = PathBuf::new();
+            for part in Path::new(text).components() {
+                match part {
+                    Component::Normal(name) => whole.push(name),
+                    Component::CurDir => {}
+                    _ => return Err(refused()),
+                }
+            }
+            if text.is_empty() || text.contains('\0') { Err(refused()) } else { Ok(whole) }
+        };
+        paths.iter().map(parse).collect::<Result<_, _>>().map(Paths)
+    }
+
+    pub fn meant(&self, path: &Path) -> Meant {
+        if self.0.is_empty() || self.0.iter().any(|named| path.starts_with(named)) {
+            Meant::Yes
+        } else if self.0.iter().any(|named| named.starts_with(path)) {
+            Meant::Below
+        } else {
+            Meant::No
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_means_all_that_is_below_it() {
+        let paths = |texts: &[&str]| {
+            Paths::parse(&texts.iter().map(|text| text.to_string()).collect::<Vec<_>>())
+        };
+        let some = paths(&["./a/b/", "c"]).ok().unwrap();
+        let meant = |path: &str| some.meant(Path::new(path));
+        assert_eq!(
+            [meant("a/b"), meant("a/b/x"), meant("c")],
+            [Meant::Yes, Meant::Yes, Meant::Yes]
+        );
+        assert_eq!([meant("a"), meant("")], [Meant::Below, Meant::Below]);
+        assert_eq!([meant("a/bc"), meant("d")], [Meant::No, Meant::No]);
+        assert_eq!(paths(&[]).ok().unwrap().meant(Path::new("x")), Meant::Yes);
+        assert_eq!(paths(&["."]).ok().unwrap().meant(Path::new("x")), Meant::Yes);
+        for wrong in ["", "/a", "../a", "a/../b", "a\0"] {
+            assert!(paths(&[wrong]).is_err(), "{wrong:?}");
+        }
+    }
+}

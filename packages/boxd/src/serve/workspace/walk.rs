@@ -1,0 +1,214 @@
+//! What differs between a layer and the folder below it. Only the layer is walked, so that the cost
+//! is that of the changes, however large the folder is.
+
+use super::paths::{Meant, Paths};
+use super::side::{Kind, Side};
+use crate::sys::path::{self, PLAIN};
+use crate::sys::xattr;
+use crate::tree::listing::next_names;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// How much of two files is compared in one step.
+const SLICE: usize = 256 * 1024;
+
+pub struct Walk {
+    upper: OwnedFd,
+    lower: OwnedFd,
+    paths: Paths,
+    deep: Deep,
+    /// What is still to be looked at, the next one last.
+    tasks: Vec<Task>,
+    comparing: Option<Comparing>,
+}
+
+/// Whether what is below a folder that is new or gone is told, too.
+#[derive(Clone, Copy)]
+pub struct Deep {
+    pub additions: bool,
+    pub deletions: bool,
+}
+
+enum Task {
+    /// Something in the layer, and whether its folder is one below, too.
+    Look { path: PathBuf, has_below: bool },
+    /// Something below that the layer hides.
+    Gone { path: PathBuf },
+}
+
+/// A difference. At least one side is there.
+pub struct Found {
+    pub path: PathBuf,
+    pub new: Option<Side>,
+    pub old: Option<Side>,
+    /// Where both are files or links: whether more than the mode differs.
+    pub is_rewritten: bool,
+}
+
+pub enum Step {
+    Found(Box<Found>),
+    Nothing,
+    Over,
+}
+
+struct Comparing {
+    found: Box<Found>,
+    files: [File; 2],
+}
+
+impl Walk {
+    pub fn begin(upper: &OwnedFd, lower: &OwnedFd, paths: Paths, deep: Deep) -> io::Result<Walk> {
+        let (upper, lower) = (upper.try_clone()?, lower.try_clone()?);
+        let first = Task::Look { path: PathBuf::new(), has_below: true };
+        Ok(Walk { upper, lower, paths, deep, tasks: vec![first], comparing: None })
+    }
+
+    pub fn lower(&self) -> BorrowedFd<'_> {
+        self.lower.as_fd()
+    }
+
+    /// The next bit of work. An error names the path it is about.
+    pub fn step(&mut self) -> Result<Step, (PathBuf, io::Error)> {
+        if let Some(comparing) = self.comparing.take() {
+            let path = comparing.found.path.clone();
+            return self.compare(comparing).map_err(|error| (path, error));
+        }
+        match self.tasks.pop() {
+            None => Ok(Step::Over),
+            Some(Task::Look { path, has_below }) => {
+                self.look(path.clone(), has_below).map_err(|error| (path, error))
+            }
+            Some(Task::Gone { path }) => self.gone(path.clone()).map_err(|error| (path, error)),
+        }
+    }
+
+    fn look(&mut self, path: PathBuf, has_below: bool) -> io::Result<Step> {
+        let meant = self.paths.meant(&path);
+        if meant == Meant::No {
+            return Ok(Step::Nothing);
+        }
+        let shown = if path.as_os_str().is_empty() { Path::new(".") } else { path.as_path() };
+        // It may be gone by now.
+        let Some(new) = Side::at(self.upper.as_fd(), shown)? else {
+            return Ok(Step::Nothing);
+        };
+        if new.is_whiteout() {
+            self.tasks.extend(has_below.then_some(Task::Gone { path }));
+            return Ok(Step::Nothing);
+        }
+        let old = if has_below { Side::at(self.lower.as_fd(), shown)? } else { None };
+        let old_kind = old.as_ref().map(|old| old.kind);
+        match (new.kind, old_kind) {
+            (Kind::Directory, Some(Kind::Directory)) => self.descend(&path, &new, true)?,
+            (Kind::Directory, _) if self.deep.additions || meant == Meant::Below => {
+                self.descend(&path, &new, false)?;
+            }
+            (_, Some(Kind::Directory)) if self.deep.deletions => self.list_gone(&path)?,
+            _ => {}
+        }
+        if meant == Meant::Below {
+            return Ok(Step::Nothing);
+        }
+        let found = Box::new(Found { path, new: Some(new), old, is_rewritten: true });
+        self.judge(found)
+    }
+
+    /// Whether two things differ at all.
+    fn judge(&mut self, mut found: Box<Found>) -> io::Result<Step> {
+        let (Some(new), Some(old)) = (&found.new, &found.old) else {
+            return Ok(Step::Found(found));
+        };
+        if new.kind != old.kind {
+            return Ok(Step::Found(found));
+        }
+        found.is_rewritten = match new.kind {
+            Kind::Link => new.target()? != old.target()?,
+            Kind::File if new.size() == old.size() => {
+                let files = [new.open()?, old.open()?];
+                self.comparing = Some(Comparing { found, files });
+                return Ok(Step::Nothing);
+            }
+            Kind::File => true,
+            // A folder's content is told by itself; and one pipe is as good as another.
+            Kind::Directory | Kind::Other => false,
+        };
+        Ok(conclude(found))
+    }
+
+    fn compare(&mut self, mut comparing: Comparing) -> io::Result<Step> {
+        let mut read = |index: usize| {
+            let mut bytes = Vec::new();
+            let file: &mut File = &mut comparing.files[index];
+            file.take(SLICE as u64).read_to_end(&mut bytes).map(|_| bytes)
+        };
+        let (new, old) = (read(0)?, read(1)?);
+        comparing.found.is_rewritten = new != old;
+        if new == old && !new.is_empty() {
+            self.comparing = Some(comparing);
+            return Ok(Step::Nothing);
+        }
+        Ok(conclude(comparing.found))
+    }
+
+    fn gone(&mut self, path: PathBuf) -> io::Result<Step> {
+        let meant = self.paths.meant(&path);
+        if meant == Meant::No {
+            return Ok(Step::Nothing);
+        }
+        let Some(old) = Side::at(self.lower.as_fd(), &path)? else {
+            return Ok(Step::Nothing);
+        };
+        if old.kind == Kind::Directory && (self.deep.deletions || meant == Meant::Below) {
+            self.list_gone(&path)?;
+        }
+        if meant == Meant::Below {
+            return Ok(Step::Nothing);
+        }
+        Ok(Step::Found(Box::new(Found { path, new: None, old: Some(old), is_rewritten: true })))
+    }
+
+    fn descend(&mut self, path: &Path, new: &Side, has_below: bool) -> io::Result<()> {
+        let names = names(self.upper.as_fd(), path)?;
+        // An opaque folder stands for itself alone: what it does not hold is gone.
+        let is_opaque = xattr::value(new.handle(), c"user.overlay.opaque");
+        if has_below && is_opaque.is_ok_and(|value| value == b"y") {
+            let below = self::names(self.lower.as_fd(), path)?;
+            let gone = below.iter().rev().filter(|name| !names.contains(*name));
+            self.tasks.extend(gone.map(|name| Task::Gone { path: path.join(name) }));
+        }
+        let look = |name: OsString| Task::Look { path: path.join(name), has_below };
+        self.tasks.extend(names.into_iter().rev().map(look));
+        Ok(())
+    }
+
+    fn list_gone(&mut self, path: &Path) -> io::Result<()> {
+        let names = names(self.lower.as_fd(), path)?;
+        self.tasks.extend(names.iter().rev().map(|name| Task::Gone { path: path.join(name) }));
+        Ok(())
+    }
+}
+
+fn conclude(found: Box<Found>) -> Step {
+    let modes = [&found.new, &found.old].map(|side| side.as_ref().map(Side::mode));
+    let is_link = found.new.as_ref().is_some_and(|new| new.kind == Kind::Link);
+    if found.is_rewritten || (modes[0] != modes[1] && !is_link) {
+        Step::Found(found)
+    } else {
+        Step::Nothing
+    }
+}
+
+/// Sorted, so that the same changes are always told in the same order.
+fn names(base: BorrowedFd, path: &Path) -> io::Result<BTreeSet<OsString>> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let directory = path::open(base, path, libc::O_RDONLY | libc::O_DIRECTORY, 0, PLAIN)?;
+    let mut all = BTreeSet::new();
+    while let Some(names) = next_names(directory.as_fd())? {
+        all.extend(names.into_iter().map(|entry| entry.name));
+    }
+    Ok(all)
+}

@@ -1,0 +1,13 @@
+//! A folder of the host inside a sandbox: which one may be shown, to whom it belongs there, and
+//! where what the sandbox writes goes.
+
+mod mount;
+mod pin;
+mod sensitive;
+mod view;
+
+pub use mount::{Layers, mount};
+pub use pin::Pinned;
+
+/// The folder on a sandbox's disk that holds the layer of its workspace.
+pub const LAYER: &str = "workspace";

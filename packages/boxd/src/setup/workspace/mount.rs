@@ -1,0 +1,58 @@
+//! The workspace in its place.
+
+use super::LAYER;
+use crate::setup::idmap::{IdMap, USER};
+use crate::setup::place::{self, PlaceKind};
+use crate::sys::mount;
+use crate::sys::path::{self, HERE};
+use crate::wire::failure::Failure;
+use crate::wire::workspace::{Mode, Workspace};
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
+
+/// What a copy-on-write workspace is made of, for who compares the two.
+pub struct Layers {
+    /// What the sandbox wrote.
+    pub upper: OwnedFd,
+    /// The host's folder, which it sees below.
+    pub lower: OwnedFd,
+}
+
+/// The working directory is still the scratch mount, with the sandbox's disk as `w` in it.
+pub fn mount(
+    root: BorrowedFd,
+    tree: OwnedFd,
+    wanted: &Workspace,
+    permissions: u32,
+    ids: IdMap,
+) -> Result<Option<Layers>, Failure> {
+    let place = place::open(root, Path::new(&wanted.target), PlaceKind::Directory, 0)?;
+    let at = |error: io::Error| Failure::about_path(format!("mount at {}", wanted.target), &error);
+    if wanted.mode != Mode::CopyOnWrite {
+        return mount::attach(tree, place).map(|()| None).map_err(at);
+    }
+    let step = |error: io::Error| Failure::unavailable("overlay of the workspace", &error);
+    let upper = format!("w/{LAYER}/upper");
+    let work = format!("w/{LAYER}/work");
+    for (name, mode) in [(upper.as_str(), 0o755), (work.as_str(), 0o700)] {
+        path::make_directory(HERE, name, mode).map_err(step)?;
+    }
+    if let IdMap::Range { .. } = ids {
+        path::set_owner(HERE, &upper, USER).map_err(step)?;
+    }
+    // The layer's top is what the sandbox sees as the folder itself.
+    path::set_mode_at(HERE, &upper, permissions).map_err(step)?;
+    for name in ["l", "c"] {
+        path::make_directory(HERE, name, 0o755).map_err(step)?;
+    }
+    mount::attach(&tree, path::open_directory(HERE, "l", 0).map_err(step)?).map_err(step)?;
+    let options = mount::overlay_options("l", &upper, &work);
+    mount::mount_overlay(c"c", &options).map_err(step)?;
+    let layers = Layers {
+        upper: path::open_directory(HERE, &upper, 0).map_err(step)?,
+        lower: path::open_directory(HERE, "l", 0).map_err(step)?,
+    };
+    mount::attach(path::open_directory(HERE, "c", 0).map_err(step)?, place).map_err(at)?;
+    Ok(Some(layers))
+}

@@ -1,0 +1,62 @@
+import { z } from "zod";
+import { isolationClassSchema } from "./isolation.ts";
+import { microUsdSchema } from "./money.ts";
+
+/** What a key may do. A key without an operation is refused before anything is looked at. */
+export const OPERATIONS = [
+  "sandbox.create",
+  "sandbox.read",
+  "sandbox.exec",
+  "sandbox.files",
+  "sandbox.ports",
+  "sandbox.extend",
+  "sandbox.pause",
+  "sandbox.network",
+  "sandbox.destroy",
+  "sandbox.attach",
+  "key.create",
+  "key.read",
+  "key.revoke",
+  "budget.write",
+  "profile.publish",
+  "event.read",
+  "webhook.write",
+] as const;
+export const operationSchema = z.enum(OPERATIONS);
+export type Operation = z.infer<typeof operationSchema>;
+
+/** Whether files inside may be changed. */
+export const accessSchema = z.enum(["read-only", "read-write"]);
+export type Access = z.infer<typeof accessSchema>;
+
+/** A name, `*.` before it for one label more, `**.` for any number, `**` for all; perhaps a port. */
+export const networkRuleSchema = z
+  .string()
+  .max(253)
+  .regex(
+    /^(?:\*\*|(?:\*{1,2}\.)?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*)(?::[1-9]\d{0,4})?$/,
+    "a name such as api.example.com, *.example.com or **.example.com:443",
+  );
+
+export const secretNameSchema = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/, "a secret's name is letters, digits, _ . and -");
+
+/** The limits of one link in a delegation chain. A member left out adds no limit of its own. */
+export const rightsSchema = z.strictObject({
+  operations: z.array(operationSchema).optional(),
+  extensions: z.array(z.string()).optional(),
+  /** Profiles it may use, as `python` or `python@2`; without one it may then create nothing. */
+  profiles: z.array(z.string()).optional(),
+  /** Names it may reach at most, as in `api.example.com` or `*.example.com:443`. */
+  network: z.array(networkRuleSchema).optional(),
+  /** Secrets it may have put into its requests, by name. */
+  secrets: z.array(secretNameSchema).optional(),
+  /** What it may do with files inside, wherever it is attached. */
+  access: accessSchema.optional(),
+  minimumIsolation: isolationClassSchema.optional(),
+  maximumTtlMs: z.int().positive().optional(),
+  /** What everything below this key may cost in all. Held on the parent's budget from the start. */
+  budgetMicroUsd: microUsdSchema.nonnegative().optional(),
+});
+export type Rights = z.infer<typeof rightsSchema>;

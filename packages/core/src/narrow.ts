@@ -1,0 +1,29 @@
+import { type CreateBody, type Principal, SandboxerError, type Visibility } from "@sandboxer/contract";
+import type { House } from "./house.ts";
+import { authorizeCreate, authorizeProfile } from "./policy/authorize.ts";
+import { withProfile } from "./profiles/profiles.ts";
+
+/** What was asked, within its profile and within every link of the caller's chain. */
+export async function narrow(house: House, principal: Principal, asked: CreateBody) {
+  const { body, profile } = await withProfile(house, principal, asked);
+  authorizeProfile(principal.chain, profile);
+  const allowed = authorizeCreate(principal.chain, body);
+  return { ...allowed, visibility: visibilityOf(principal, allowed), profile };
+}
+
+/** Private, unless it is to be shared: then those share it who see it. */
+function visibilityOf(
+  { team }: Principal,
+  { visibility, reuse }: Pick<ReturnType<typeof authorizeCreate>, "visibility" | "reuse">,
+): Visibility {
+  if (visibility === "team" && team === undefined) {
+    throw new SandboxerError("invalid_request", "visibility: this key is of no team");
+  }
+  if (reuse?.scope !== "shared") return visibility ?? "private";
+  if (visibility !== "private") return visibility ?? (team === undefined ? "org" : "team");
+  throw new SandboxerError("invalid_request", "reuse: what is shared cannot be private", {
+    hint: "Ask for visibility team or org, or for the scope agent.",
+  });
+}
+
+export type Narrowed = Awaited<ReturnType<typeof narrow>>;

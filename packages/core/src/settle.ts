@@ -1,0 +1,43 @@
+import { type Sandbox, SandboxerError } from "@sandboxer/contract";
+import type { House } from "./house.ts";
+import { protect } from "./network/protect.ts";
+import { discard, fail, type Taken } from "./try-each.ts";
+
+/** The row says `running`, the meter starts, the clock runs; or nothing of it is left. */
+export async function settle(
+  house: House,
+  sandbox: Sandbox,
+  taken: Taken,
+  claimed: boolean,
+): Promise<Sandbox> {
+  const { box, candidate, triedAtMs, attempts } = taken;
+  const { extensionId, microUsdPerHour, pausedMicroUsdPerHour } = candidate;
+  // From before the try, so that our clock ends it before the backend's own switch does.
+  const expiresAtMs = triedAtMs + sandbox.spec.ttlMs;
+  const location = { extensionId, hostId: box.hostId, ref: box.ref };
+  try {
+    await protect(house, sandbox, location, async () => box);
+    const running = await house.store.settleCreate({
+      sandboxId: sandbox.id,
+      claimed,
+      location,
+      bestEffort: box.bestEffort,
+      startedAtMs: house.clock.nowMs(),
+      expiresAtMs,
+      coveredUntilMs: Math.min(expiresAtMs, triedAtMs + house.holdSliceMs),
+      microUsdPerHour,
+      pausedMicroUsdPerHour,
+      data: { attempts },
+    });
+    if (!running) throw new SandboxerError("sandbox_gone", "it was ended while it was being created");
+    house.pass("create.settled");
+    house.boxes.keep(sandbox.id, box);
+    house.reaper.watch(sandbox.id, expiresAtMs);
+    return running;
+  } catch (thrown) {
+    house.guard?.forget(sandbox.id);
+    box.close();
+    await discard(house, extensionId, box.ref);
+    throw await fail(house, sandbox, SandboxerError.from(thrown), attempts);
+  }
+}

@@ -1,0 +1,43 @@
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { conformance, type Subject } from "@sandboxer/contract/conformance";
+import { openGateway } from "@sandboxer/gateway";
+import { createClient } from "@sandboxer/sdk";
+import { requires } from "../capabilities/requires.ts";
+import { removeEngine } from "./remove-engine.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+const WAY = { over: "websocket" } as const;
+
+/** Ring three once more: every command runs on a WebSocket of its own. */
+async function openThroughWebSocket(): Promise<Subject> {
+  const home = await mkdtemp(join(tmpdir(), "sandboxer-websocket-"));
+  const gateway = await openGateway({ home, listen: { host: "127.0.0.1", port: 0 }, log: () => {} });
+  const client = createClient({ url: gateway.url ?? "", apiKey: gateway.apiKey });
+  return {
+    async create(input = {}) {
+      const sandbox = await client.sandboxes.create({ ttlMs: 120_000, ...input });
+      return {
+        ...sandbox,
+        exec: (asked) => sandbox.exec(asked, WAY),
+        attachProcess: (id, from) => sandbox.attachProcess(id, from, WAY),
+      };
+    },
+    async list() {
+      const { sandboxes } = await client.sandboxes.list({ states: ["running", "paused"], limit: 200 });
+      return sandboxes.map(({ id }) => id);
+    },
+    async destroy(id) {
+      await (await client.sandboxes.get(id)).destroy();
+    },
+    async close() {
+      await gateway.close();
+      await removeEngine(join(home, "engine"), home);
+    },
+  };
+}
+
+describe("ring three, over WebSockets", () =>
+  conformance("local, through gateway and SDK, over WebSockets", openThroughWebSocket));

@@ -1,0 +1,173 @@
+import { errorAnswerSchema } from "@sandboxer/contract";
+import type { Sandbox } from "@sandboxer/sdk";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { documentOf } from "../../apps/gateway/src/openapi/document.ts";
+import { ROUTES } from "../../apps/gateway/src/rest/table.ts";
+import { requires } from "../capabilities/requires.ts";
+import {
+  type Asked,
+  type Document,
+  type Named,
+  type Operation,
+  operationsOf,
+  requestOf,
+  wrongFor,
+} from "./matrix/operations.ts";
+import { absent, openTenants, type Tenants } from "./matrix/tenants.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const OPERATIONS = operationsOf(documentOf(ROUTES) as unknown as Document);
+const GUARDED = OPERATIONS.filter(({ isPublic }) => !isPublic);
+const each = (operations: readonly Operation[]) => operations.map((one) => [one.name, one] as const);
+const ofJson = OPERATIONS.filter(({ body }) => body);
+/** What belongs to somebody. A profile is the whole org's, and a connection only its opener's. */
+const OWNED = GUARDED.filter(({ path }) => /\{(?:id|key)\}/.test(path));
+/** Any key may ask for a connection, and is told of none but those it opened itself. */
+const RIGHTFUL = GUARDED.filter(({ needs, path }) => needs && !path.includes("{connection}"));
+
+describe("AZ-1 every route, for everybody who may not", () => {
+  let tenants: Tenants;
+  const sandboxes: Record<"running" | "paused" | "over", Sandbox> = {} as never;
+  let owned: Named;
+
+  beforeAll(async () => {
+    tenants = await openTenants({ listen: { host: "127.0.0.1", port: 0 } });
+    const create = () => tenants.owner.sandboxes.create({ ttlMs: 600_000 });
+    Object.assign(sandboxes, { running: await create(), over: await create(), paused: await create() });
+    await sandboxes.over.destroy();
+    await sandboxes.paused.pause();
+    const process = await sandboxes.running.exec({ argv: ["sleep", "600"] });
+    process.detach();
+    const { key } = await tenants.owner.keys.create({ name: "child" });
+    owned = { ...absent(), id: sandboxes.running.id, process: process.id, key: key.id };
+  });
+  afterAll(() => tenants?.close());
+
+  async function ask(operation: Operation, asked: Asked) {
+    const { path, init } = requestOf(operation, asked);
+    const response = await tenants.gateway.fetch(`http://localhost${path}`, init);
+    if (response.ok) {
+      await response.body?.cancel();
+      return { status: response.status, code: undefined, text: "" };
+    }
+    const text = await response.text();
+    const { error } = errorAnswerSchema.parse(JSON.parse(text));
+    expect(error.hint.length, "a hint").toBeGreaterThan(0);
+    expect(text, "no stack").not.toMatch(/\bat (?:file:|node:|\w+ \()/);
+    expect(response.status, text).toBeLessThan(500);
+    expect(operation.statuses, `${operation.name} documents ${response.status} ${error.code}`).toContain(
+      response.status,
+    );
+    return { status: response.status, code: error.code, text: text.replace(error.requestId ?? "", "") };
+  }
+
+  it("has every route of the table, and each says what it needs", () => {
+    expect(OPERATIONS).toHaveLength(ROUTES.length);
+    for (const operation of OPERATIONS) expect(() => requestOf(operation, { named: absent() })).not.toThrow();
+    const open = OPERATIONS.filter(({ isPublic }) => isPublic).map(({ name }) => name);
+    expect(open).toEqual(["GET /health", "GET /v1/openapi.json", "GET /v1/reference"]);
+  });
+
+  it.each(each(GUARDED))("%s: no key, a wrong, revoked or expired one", async (_, operation) => {
+    const keys = [undefined, "", "wrong", `${tenants.ownerKey}0`, tenants.revokedKey, tenants.expiredKey];
+    for (const apiKey of [...keys, "e2b_".padEnd(600, "0")]) {
+      expect(await ask(operation, { named: owned, apiKey }), apiKey).toMatchObject({
+        status: 401,
+        code: "unauthenticated",
+      });
+    }
+  });
+
+  it.each(each(RIGHTFUL))("%s: a key without the right", async (_, operation) => {
+    const answer = await ask(operation, { named: owned, apiKey: tenants.powerlessKey });
+    expect(answer).toMatchObject({ status: 403, code: "policy_denied" });
+  });
+
+  it.each(each(OWNED))("%s: another's is as absent", async (_, operation) => {
+    for (const apiKey of [tenants.strangerKey, tenants.siblingKey]) {
+      const nothing = absent();
+      const theirs = await ask(operation, { named: owned, apiKey });
+      const none = await ask(operation, { named: { ...owned, id: nothing.id, key: nothing.key }, apiKey });
+      const plain = (text: string, named: Named) =>
+        text.replaceAll(named.id, "<id>").replaceAll(named.key, "<key>").replaceAll(tenants.ownerKey, "");
+      expect(theirs).toMatchObject({ status: 404, code: "not_found" });
+      expect(plain(theirs.text, owned)).toBe(plain(none.text, nothing));
+    }
+  });
+
+  it.each(each(OWNED.filter(({ path }) => !path.includes("{connection}"))))(
+    "%s: control, its owner is let in",
+    async (_, operation) => {
+      const mine = await tenants.owner.sandboxes.create({ ttlMs: 60_000 });
+      const process = await mine.exec({ argv: ["sleep", "60"] });
+      process.detach();
+      const { key } = await tenants.owner.keys.create({});
+      const named = { ...owned, id: mine.id, process: process.id, key: key.id };
+      const { code } = await ask(operation, { named, apiKey: tenants.ownerKey });
+      expect([undefined, "path_not_found", "port_closed", "invalid_state", "invalid_request"]).toContain(
+        code,
+      );
+      await mine.destroy();
+    },
+  );
+
+  it.each(each(ofJson))("%s: wrong types and unknown fields", async (_, operation) => {
+    const asked = { named: owned, apiKey: tenants.gateway.apiKey };
+    for (const [name, schema] of Object.entries(operation.bodySchema?.properties ?? {})) {
+      const wrong = wrongFor(schema);
+      if (wrong === undefined) continue;
+      const answer = await ask(operation, { ...asked, body: { ...operation.body, [name]: wrong } });
+      expect(answer, name).toMatchObject({ status: 400, code: "invalid_request" });
+    }
+    for (const body of [{ ...operation.body, unknownField: 1 }, [], "null", '"text"', "7"]) {
+      expect(await ask(operation, { ...asked, body }), JSON.stringify(body)).toMatchObject({ status: 400 });
+    }
+  });
+
+  it.each(each(ofJson))("%s: too large, too deep, twice, half", async (_, operation) => {
+    const asked = { named: owned, apiKey: tenants.ownerKey };
+    const large = JSON.stringify({ ...operation.body, padding: "x".repeat(4 << 20) });
+    expect(await ask(operation, { ...asked, body: large })).toMatchObject({ status: 413 });
+    for (const body of [
+      `{"deep":${"[".repeat(70)}${"]".repeat(70)}}`,
+      "[".repeat(200_000),
+      '{"__proto__":{"admin":true}}',
+      '{"half":"\\ud800"}',
+      "{",
+      "",
+    ]) {
+      expect(await ask(operation, { ...asked, body }), body.slice(0, 40)).toMatchObject({ status: 400 });
+    }
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    expect(await ask(operation, { ...asked, headers: form })).toMatchObject({ status: 400 });
+  });
+
+  it.each(each(GUARDED))("%s: a query nobody knows, or of a wrong form", async (_, operation) => {
+    const asked = { named: owned, apiKey: tenants.ownerKey };
+    expect(await ask(operation, { ...asked, query: { unknown: "1" } })).toMatchObject({ status: 400 });
+    for (const { name, in: place, schema } of operation.parameters) {
+      const isText = schema.type === "string" && !schema.pattern && !schema.enum;
+      if (place !== "query" || (isText && name !== "state")) continue;
+      const answer = await ask(operation, { ...asked, query: { [name]: "\0wrong" } });
+      expect(answer, name).toMatchObject({ status: 400, code: "invalid_request" });
+    }
+  });
+
+  it.each(each(GUARDED.filter(({ path }) => path.includes("{id}"))))(
+    "%s: in a wrong state",
+    async (_, operation) => {
+      // What only reads or ends is right in every state.
+      const settled = ["sandbox.read", "sandbox.destroy"].includes(operation.needs ?? "");
+      for (const state of ["over", "paused"] as const) {
+        if (state === "paused" && (settled || operation.path.endsWith("/resume"))) continue;
+        const named = { ...owned, id: sandboxes[state].id };
+        const { status, code } = await ask(operation, { named, apiKey: tenants.ownerKey });
+        if (status === 200) expect(settled || /pause|extend/.test(operation.path), state).toBe(true);
+        else expect(["sandbox_gone", "invalid_state", "not_found"], state).toContain(code);
+      }
+    },
+  );
+});

@@ -1,0 +1,196 @@
+import { request } from "node:http";
+import type { Preview } from "@sandboxer/contract";
+import { createClient, type Sandbox } from "@sandboxer/sdk";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { WebSocket } from "ws";
+import { requires } from "../capabilities/requires.ts";
+import { openTenants, type Tenants } from "./matrix/tenants.ts";
+import { SERVER_INSIDE } from "./preview-server.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let tenants: Tenants;
+let sandbox: Sandbox;
+let preview: Preview;
+
+interface Answer {
+  readonly status: number;
+  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly text: string;
+}
+
+/** To the gateway's own socket, whatever name the address has. */
+function get(url: string, headers: Record<string, string> = {}, body?: string): Promise<Answer> {
+  const { hostname, port } = new URL(tenants.gateway.url ?? "");
+  const { host, pathname, search } = new URL(url);
+  const options = { hostname, port, path: pathname + search, headers: { host, ...headers } };
+  return new Promise((resolve, reject) => {
+    const asking = request({ ...options, method: body === undefined ? "GET" : "POST" }, (answer) => {
+      let text = "";
+      answer.setEncoding("utf8").on("data", (part) => (text += part));
+      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
+    });
+    asking.on("error", reject).end(body);
+  });
+}
+
+const cookieOf = ({ headers }: Answer) => String(headers["set-cookie"]).split(";")[0] ?? "";
+const originOf = (url: string) => new URL(url).origin;
+
+beforeAll(async () => {
+  tenants = await openTenants({ listen: { host: "127.0.0.1", port: 0 } });
+  sandbox = await tenants.owner.sandboxes.create({ ttlMs: 600_000 });
+  await sandbox.files.write("server.py", [new TextEncoder().encode(SERVER_INSIDE)]);
+  const server = await sandbox.exec({ argv: ["python3", "server.py"] });
+  server.detach();
+  preview = await sandbox.preview(3000);
+  await vi.waitUntil(async () => (await get(preview.pathUrl)).status === 200, {
+    timeout: 20_000,
+    interval: 50,
+  });
+});
+afterAll(() => tenants?.close());
+
+describe("a preview", () => {
+  it("opens in a browser and keeps its token in a cookie of its own host", async () => {
+    const first = await get(preview.url);
+    expect(first).toMatchObject({ status: 303, headers: { location: "/" } });
+    expect(String(first.headers["set-cookie"])).toMatch(/HttpOnly; SameSite=Lax/);
+    const page = await get(`${originOf(preview.url)}/page?a=1`, { cookie: `mine=1; ${cookieOf(first)}` });
+    expect(page.status).toBe(200);
+    expect(JSON.parse(page.text)).toMatchObject({ path: "/page?a=1", headers: { cookie: "mine=1" } });
+    const posted = await get(`${originOf(preview.url)}/`, { cookie: cookieOf(first) }, "body");
+    expect(JSON.parse(posted.text)).toMatchObject({ method: "POST", body: "body" });
+  });
+
+  it("is reached by path and by header too, and by WebSocket", async () => {
+    expect(JSON.parse((await get(`${preview.pathUrl}deep/er?b=2`)).text)).toMatchObject({
+      path: "/deep/er?b=2",
+    });
+    const headers = { "x-sandboxer-preview": preview.token };
+    expect((await get(`${originOf(preview.url)}/`, headers)).status).toBe(200);
+    const { host } = new URL(preview.url);
+    for (const [path, more] of [
+      ["/socket", { host, "x-sandboxer-preview": preview.token }],
+      [`/socket?sandboxer-preview=${preview.token}`, { host }],
+      [`/preview/${preview.token}/socket`, {}],
+    ] as const) {
+      const url = (tenants.gateway.url ?? "").replace("http", "ws");
+      const socket = new WebSocket(url + path, { headers: { ...more } });
+      const said = await new Promise((resolve, reject) => {
+        socket.on("message", (data) => resolve(String(data))).on("error", reject);
+        socket.on("open", () => socket.send("hello"));
+      });
+      expect(said, path).toBe("/socket hello");
+      socket.terminate();
+    }
+  });
+
+  it("passes long answers on as they come", async () => {
+    const { text } = await get(`${preview.pathUrl}long`);
+    expect(text).toHaveLength(3_000_000);
+  });
+});
+
+describe("AZ-6 a preview gives its sandbox nothing, and its visitor that port alone", () => {
+  const everyHeader = async (answer: Answer) => JSON.stringify(JSON.parse(answer.text).headers);
+
+  it("never shows the sandbox a key, a token or a cookie of the gateway's", async () => {
+    const first = await get(preview.url);
+    const seen = await everyHeader(
+      await get(`${originOf(preview.url)}/`, {
+        cookie: `a=b; ${cookieOf(first)}`,
+        authorization: `Bearer ${tenants.ownerKey}`,
+        "x-api-key": tenants.ownerKey,
+        "x-forwarded-for": "10.0.0.1",
+        "keep-alive": "x",
+        te: "trailers",
+        connection: "x-hop",
+        "x-hop": "1",
+      }),
+    );
+    for (const secret of [
+      tenants.ownerKey,
+      preview.token,
+      "sandboxer-preview",
+      "x-hop",
+      "10.0.0.1",
+      "trailers",
+    ]) {
+      expect(seen).not.toContain(secret);
+    }
+    const own = await get(`${originOf(preview.url)}/`, {
+      cookie: cookieOf(first),
+      authorization: "Basic YTpi",
+    });
+    expect(await everyHeader(own), "control: its own passwords arrive").toContain("Basic YTpi");
+  });
+
+  it("keeps what the sandbox says to its own host", async () => {
+    const token = { "x-sandboxer-preview": preview.token };
+    const { headers } = await get(`${originOf(preview.url)}/cookies`, token);
+    expect(headers["set-cookie"]).toEqual(["app=1; Path=/"]);
+    expect(headers["strict-transport-security"]).toBeUndefined();
+    const below = await get(`${preview.pathUrl}cookies`);
+    expect(below.headers["set-cookie"]).toBeUndefined();
+    expect(below.headers["content-security-policy"]).toMatch(
+      /^(?!.*allow-same-origin).*sandbox allow-scripts/,
+    );
+    expect(below.headers["referrer-policy"]).toBe("no-referrer");
+  });
+
+  it("leads to no API, nor does the API's host lead to it", async () => {
+    const token = { "x-sandboxer-preview": preview.token, authorization: `Bearer ${tenants.ownerKey}` };
+    const through = await get(`${originOf(preview.url)}/v1/whoami`, token);
+    expect(JSON.parse(through.text)).toMatchObject({ path: "/v1/whoami" });
+    const api = await get(`${tenants.gateway.url}/v1/whoami`, {
+      cookie: `sandboxer-preview=${preview.token}`,
+    });
+    expect(api.status).toBe(401);
+  });
+
+  it("is refused without its token, with another's, and when its time is up", async () => {
+    const root = `${originOf(preview.url)}/`;
+    const refused = async (url: string, headers: Record<string, string> = {}) =>
+      (await get(url, headers)).status;
+    expect(await refused(root)).toBe(401);
+    const other = await sandbox.preview(3001);
+    const forged = `${preview.token.slice(0, -2)}AA`;
+    for (const token of ["", "x.y", forged, other.token]) {
+      expect(await refused(root, { "x-sandboxer-preview": token }), token).toBe(401);
+      if (token !== other.token)
+        expect(await refused(`${tenants.gateway.url}/preview/${token}/`)).not.toBe(200);
+    }
+    expect(await refused(other.pathUrl), "nobody listens there").toBe(409);
+    const brief = await sandbox.preview(3000, { ttlMs: 1_000 });
+    expect(await refused(brief.pathUrl), "control").toBe(200);
+    await expect.poll(() => refused(brief.pathUrl), { timeout: 5_000 }).toBe(401);
+  });
+
+  it("ends with the key that opened it", async () => {
+    const { apiKey, key } = await tenants.owner.keys.create({ name: "lender" });
+    const lender = createClient({ url: tenants.gateway.url ?? "", apiKey });
+    const mine = await lender.sandboxes.create({ ttlMs: 60_000 });
+    const lent = await mine.preview(3000);
+    expect((await get(lent.pathUrl)).status, "control: let in, and nobody listens").toBe(409);
+    await tenants.owner.keys.revoke(key.id);
+    expect((await get(lent.pathUrl)).status).toBe(401);
+  });
+
+  it("does not lend its cookie to pages of another sandbox", async () => {
+    const cookie = cookieOf(await get(preview.url));
+    const root = `${originOf(preview.url)}/`;
+    const { host } = new URL(root);
+    const elsewhere = `http://3000-${"a".repeat(20)}.preview.localhost`;
+    expect((await get(root, { cookie, origin: elsewhere })).status).toBe(401);
+    expect(
+      (await get(root, { cookie, "sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors" })).status,
+    ).toBe(401);
+    expect((await get(root, { cookie, origin: `http://${host}` })).status, "control").toBe(200);
+    expect(
+      (await get(root, { cookie, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" })).status,
+    ).toBe(200);
+  });
+});

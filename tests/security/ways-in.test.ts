@@ -1,0 +1,218 @@
+import { readFileSync } from "node:fs";
+import type { LogRecord } from "@sandboxer/gateway";
+import { createClient } from "@sandboxer/sdk";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { documentOf } from "../../apps/gateway/src/openapi/document.ts";
+import { ROUTES } from "../../apps/gateway/src/rest/table.ts";
+import { requires } from "../capabilities/requires.ts";
+import { type Document, operationsOf, requestOf } from "./matrix/operations.ts";
+import { absent, openTenants, type Tenants } from "./matrix/tenants.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let tenants: Tenants;
+const logged: LogRecord[] = [];
+
+beforeAll(async () => {
+  tenants = await openTenants({
+    listen: { host: "127.0.0.1", port: 0 },
+    log: (record) => logged.push(record),
+  });
+});
+afterAll(() => tenants?.close());
+
+const url = () => tenants.gateway.url ?? "";
+
+/** Over a real socket, with headers that `fetch` keeps to itself. */
+async function raw(path: string, headers: Record<string, string>, method = "GET", body?: string) {
+  const { request } = await import("node:http");
+  const { hostname, port } = new URL(url());
+  const authorization = `Bearer ${tenants.ownerKey}`;
+  return new Promise<{ status: number; headers: NodeJS.Dict<string | string[]> }>((resolve, reject) => {
+    const asking = request(
+      { hostname, port, path, method, headers: { authorization, ...headers } },
+      (answer) => {
+        answer
+          .resume()
+          .once("end", () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers }));
+      },
+    );
+    asking.once("error", reject).end(body);
+  });
+}
+
+describe("AZ-6 a page in a browser on this machine", () => {
+  it("is refused by its Origin and by a Host that is not ours", async () => {
+    for (const origin of ["https://evil.test", "null", "http://localhost:1", url()]) {
+      expect(await raw("/v1/whoami", { origin }), origin).toMatchObject({ status: 403 });
+    }
+    for (const host of [
+      "evil.test",
+      "localhost.evil.test",
+      "127.0.0.1.nip.io",
+      "0.0.0.0",
+      "127.0.0.1@evil.test",
+    ]) {
+      expect(await raw("/v1/whoami", { host }), host).toMatchObject({ status: 421 });
+    }
+    expect(await raw("/v1/whoami", {}), "control").toMatchObject({ status: 200 });
+  });
+
+  it("cannot post what a form can, nor authenticate by an address or by being near", async () => {
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
+      expect(await raw("/v1/sandboxes", { "content-type": type }, "POST", "{}")).toMatchObject({
+        status: 400,
+      });
+    }
+    const near = { authorization: "", "x-forwarded-for": "127.0.0.1", "x-real-ip": "127.0.0.1" };
+    for (const query of [
+      "",
+      `?key=${tenants.ownerKey}`,
+      `?token=${tenants.ownerKey}`,
+      `?gatewayUrl=http://x`,
+    ]) {
+      expect(await raw(`/v1/whoami${query}`, near), query).toMatchObject({ status: 401 });
+    }
+  });
+
+  it("cannot frame an answer, and finds it only on loopback", async () => {
+    for (const path of ["/health", "/v1/reference", "/v1/whoami", "/nothing"]) {
+      const { headers } = await raw(path, {});
+      expect(headers["content-security-policy"], path).toContain("frame-ancestors 'none'");
+      expect(headers["x-content-type-options"], path).toBe("nosniff");
+    }
+    const port = Number(new URL(url()).port).toString(16).toUpperCase().padStart(4, "0");
+    const sockets = ["tcp", "tcp6"].flatMap((file) => readFileSync(`/proc/net/${file}`, "utf8").split("\n"));
+    const local = sockets
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, at, , state]) => state === "0A" && at?.endsWith(`:${port}`));
+    expect(local.map(([, at]) => at)).toEqual([`0100007F:${port}`]);
+  });
+});
+
+const HOSTILE = [
+  "-oProxyCommand=id",
+  "--help",
+  "$(id)",
+  "`id`",
+  "a\nb",
+  "'; id; '",
+  '"',
+  "../..",
+  "a\u202eb",
+  "\x1b]52;c;aGk=\x07",
+];
+
+describe("AZ-8 words that look like something else", () => {
+  it("are refused where they are names", async () => {
+    const client = tenants.owner;
+    for (const word of HOSTILE) {
+      const attempts = [
+        client.sandboxes.create({ name: word }),
+        client.sandboxes.create({ image: { kind: "oci", ref: word } }),
+        client.sandboxes.create({ extensions: [word] }),
+        client.sandboxes.create({ profile: word }),
+        client.sandboxes.get(word),
+        client.keys.create({ name: word }),
+      ];
+      const refused = { code: expect.stringMatching(/invalid_request|not_found|no_candidate/) };
+      await Promise.all(attempts.map((attempt) => expect(attempt, word).rejects.toMatchObject(refused)));
+    }
+  });
+
+  it("arrive as they are where they are data", async () => {
+    const sandbox = await tenants.owner.sandboxes.create({ labels: { word: HOSTILE.join(" ") } });
+    const print = ["sh", "-c", 'printf "%s\\0" "$@"; printf %s "$WORD"', "sh"];
+    const text = fc.string({ unit: "grapheme" }).filter((one) => !one.includes("\0"));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.oneof(text, fc.constantFrom(...HOSTILE)), { minLength: 1 }),
+        async (words) => {
+          const { stdout } = await sandbox.run([...print, ...words], { env: { WORD: words[0] ?? "" } });
+          expect(new TextDecoder().decode(stdout).split("\0")).toEqual([...words, words[0]]);
+        },
+      ),
+      { numRuns: 60 },
+    );
+    for (const user of HOSTILE) {
+      await expect(sandbox.run(["true"], { user })).rejects.toMatchObject({ code: "no_such_user" });
+    }
+    expect(sandbox.info.spec.labels.word).toBe(HOSTILE.join(" "));
+    await sandbox.destroy();
+  });
+});
+
+describe("AZ-9 requests that nobody would write", () => {
+  const operations = operationsOf(documentOf(ROUTES) as unknown as Document).filter(
+    ({ path }) => path !== "/v1/events",
+  );
+  const odd = fc.oneof(
+    fc.constantFrom(
+      null,
+      -1,
+      1e308,
+      2 ** 53,
+      "",
+      "\0",
+      "\u202e",
+      "__proto__",
+      [],
+      {},
+      true,
+      "a".repeat(5_000),
+    ),
+    fc.jsonValue({ maxDepth: 6 }),
+  );
+
+  it("are never answered with a defect", async () => {
+    const before = process.memoryUsage().rss;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...operations),
+        fc.dictionary(
+          fc.oneof(fc.constantFrom("argv", "ttlMs", "env", "path", "name", "constructor"), fc.string()),
+          odd,
+        ),
+        fc.dictionary(fc.string({ minLength: 1 }), fc.string(), { maxKeys: 2 }),
+        fc.boolean(),
+        async (operation, members, query, merged) => {
+          const body = operation.body ? { ...(merged && operation.body), ...members } : undefined;
+          const asked = { named: absent(), apiKey: tenants.ownerKey, query };
+          const { path, init } = requestOf(operation, body ? { ...asked, body } : asked);
+          const response = await fetch(url() + path, init);
+          const text = await response.text();
+          expect(response.status, `${operation.name} ${text}`).toBeLessThan(500);
+          expect(text).not.toContain("node_modules");
+        },
+      ),
+      { numRuns: 400 },
+    );
+    expect(logged.filter(({ event }) => event === "defect")).toEqual([]);
+    expect(process.memoryUsage().rss - before, "memory stays").toBeLessThan(200 << 20);
+  });
+});
+
+describe("AZ-10 what comes from inside", () => {
+  it("is data in answers and in the log", async () => {
+    logged.length = 0;
+    const hostile = "\x1b]52;c;aGk=\x07<img src=x onerror=alert(1)>\u202e";
+    const client = createClient({ url: url(), apiKey: tenants.ownerKey });
+    const sandbox = await client.sandboxes.create();
+    await sandbox.files.write(hostile, [new TextEncoder().encode(hostile)]);
+    expect((await sandbox.files.list(".")).map(({ path }) => path).join()).toContain(hostile);
+    await sandbox.run(["sh", "-c", "true", hostile]);
+    const { headers } = await raw(
+      `/v1/sandboxes/${sandbox.id}/files/content?path=${encodeURIComponent(hostile)}`,
+      {},
+    );
+    expect(headers["content-type"]).toBe("application/octet-stream");
+    expect(headers["content-security-policy"]).toContain("default-src 'none'");
+    const log = logged.map((record) => JSON.stringify(record)).join("\n");
+    expect(log).not.toContain("\x1b");
+    expect(log).not.toContain("<img");
+    await sandbox.destroy();
+  });
+});
