@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Sandbox } from "@sandboxer/sdk";
+import { createClient, type Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { WORLD } from "./lab/lab.ts";
@@ -98,6 +98,31 @@ describe("a guarded network, while things happen", () => {
     expect(calls.map(({ host, verdict }) => ({ host, verdict }))).toEqual([
       { host: "api.allowed.test", verdict: "denied" },
     ]);
+  });
+
+  it("whoever is attached with fewer names has those, and the sandbox keeps its own", async () => {
+    const sandbox = await bench.sandbox({ rules: [RULE, RAW] });
+    const { core } = bench.gateway;
+    const owner = await core.authenticate(bench.gateway.apiKey);
+    const { apiKey, key } = await core.createKey(owner, { role: "operator", kind: "agent" });
+    const agent = createClient({ url: "http://localhost", apiKey, fetch: bench.gateway.fetch });
+    const terms = { mode: "chosen", sandbox: sandbox.id, keyId: key.id, access: "read-only" } as const;
+    const { attachment } = await core.attach(owner, { ...terms, rules: ["raw.allowed.test:7000"] });
+    const reviewer = await agent.sandboxes.get(sandbox.id);
+    expect([await reaches(reviewer), await reaches(sandbox)]).toEqual([false, true]);
+    const line = "exec 3<>/dev/tcp/raw.allowed.test/7000; echo hi >&3; head -1 <&3";
+    expect(text((await reviewer.run(["bash", "-c", line])).stdout)).toBe("hi\n");
+    const { calls } = await sandbox.networkCalls();
+    const denied = calls.filter(({ verdict }) => verdict === "denied");
+    expect(denied).toMatchObject([
+      { host: "api.allowed.test", attachmentId: attachment.id, rule: "attachment" },
+    ]);
+    await expect(reviewer.changeNetwork({ egress: "guarded", mode: "audit" })).rejects.toMatchObject({
+      code: "policy_denied",
+    });
+    // One who shares the user cannot be told from the others: then all have what is common.
+    await core.attach(owner, { ...terms, access: "read-write", rules: ["raw.allowed.test"], name: "writer" });
+    expect(await reaches(sandbox)).toBe(false);
   });
 
   it("the user's own listeners work on every port, and no port is taken", async () => {

@@ -11,6 +11,8 @@ export const networkCallSchema = z.strictObject({
   port: z.int(),
   /** What was dialled. */
   address: z.string().optional(),
+  /** Whose it is, where its user is told apart. */
+  attachmentId: z.string().optional(),
   via: z.enum(["name", "http-proxy", "socks", "address"]),
   method: z.string().optional(),
   path: z.string().optional(),
@@ -31,15 +33,34 @@ export const networkCallListSchema = z.strictObject({
   proposed: z.array(egressRuleSchema),
 });
 
+/**
+ * Who acts in a sandbox, where not everybody may reach what it may. Users with an id of their own are
+ * told apart; everybody else is one, and has what all who act as that one have in common.
+ */
+export const guardedUsersSchema = z.strictObject({
+  /** Names, as rights have them. Every list has to allow a connection. */
+  shared: z.array(z.array(z.string())),
+  own: z.array(
+    z.strictObject({ uid: z.int(), attachmentId: z.string(), rules: z.array(z.string()).optional() }),
+  ),
+});
+export type GuardedUsers = z.infer<typeof guardedUsersSchema>;
+
+/** What holds for a sandbox, all of it. */
+export interface Terms {
+  readonly network: GuardedNetwork;
+  readonly users: GuardedUsers;
+}
+
 /** Watches over the way out of every sandbox that has one. A process of its own. */
 export interface Guard {
   /**
    * Resolves when the sandbox's connections are decided by these rules. Until then, and whenever
    * the guard is not there, they are refused. Asked again, the new rules hold.
    */
-  protect(sandboxId: string, door: GuardDoor, network: GuardedNetwork): Promise<Protected>;
-  /** Connections that the new rules do not allow are closed. */
-  change(sandboxId: string, network: GuardedNetwork): Promise<void>;
+  protect(sandboxId: string, door: GuardDoor, terms: Terms): Promise<Protected>;
+  /** Resolves when the new terms hold. Connections that they do not allow are closed. */
+  change(sandboxId: string, terms: Terms): Promise<void>;
   /** Whether it has been asked to protect this one. */
   knows(sandboxId: string): boolean;
   forget(sandboxId: string): void;

@@ -72,10 +72,13 @@ export {
 export {
   type Guard,
   type GuardDoor,
+  type GuardedUsers,
+  guardedUsersSchema,
   type NetworkCall,
   networkCallListSchema,
   networkCallSchema,
   type Protected,
+  type Terms,
 } from "./guard.ts";
 export { canonicalHost, type Host, type HostPattern, parseHostPattern } from "./host.ts";
 export {

@@ -1,9 +1,9 @@
 import {
   type Guard,
   type GuardDoor,
-  type GuardedNetwork,
   type NetworkCall,
   SandboxerError,
+  type Terms,
 } from "@sandboxer/contract";
 import { type GuardOptions, keepGuard } from "./process.ts";
 import { type AuthorityKeys, newAuthority } from "./tls/certificate.ts";
@@ -15,7 +15,10 @@ const TRY_AGAIN_MS = 1_000;
 /** What the gateway knows of a sandbox under guard, so that a new guard can be told all of it. */
 interface Watched {
   readonly door: GuardDoor;
-  network: GuardedNetwork;
+  terms: Terms;
+  /** Changes that the guard has not answered yet. */
+  readonly turns: Map<number, () => void>;
+  lastTurn: number;
   readonly authority: AuthorityKeys;
   readonly calls: NetworkCall[];
   /** Where a call with this key of the guard's lies. */
@@ -28,12 +31,13 @@ interface Watched {
 export function createGuard(options: GuardOptions): Guard {
   const watched = new Map<string, Watched>();
 
-  const tell = (sandbox: string, { door, network, authority }: Watched): void =>
-    guard.say({ op: "protect", sandbox, socket: door.socketPath, network, authority });
-  const hear = ({ event, sandbox, key, call, reason }: Record<string, unknown>): void => {
+  const tell = (sandbox: string, { door, terms, authority }: Watched): void =>
+    guard.say({ op: "protect", sandbox, socket: door.socketPath, ...terms, authority });
+  const hear = ({ event, sandbox, key, call, reason, turn }: Record<string, unknown>): void => {
     const one = watched.get(String(sandbox));
     if (!one) return;
     if (event === "watching") one.watching.resolve();
+    else if (event === "changed") one.turns.get(Number(turn))?.();
     else if (event === "call") remember(one, Number(key), call as Omit<NetworkCall, "seq">);
     else if (event === "lost") {
       one.watching.reject(unavailable(String(reason)));
@@ -47,6 +51,8 @@ export function createGuard(options: GuardOptions): Guard {
     started() {
       for (const [sandbox, one] of watched) {
         one.seqs.clear();
+        // What it is told now is all there is, changes that were on their way included.
+        for (const heard of one.turns.values()) heard();
         tell(sandbox, one);
       }
     },
@@ -57,9 +63,9 @@ export function createGuard(options: GuardOptions): Guard {
   };
 
   return {
-    async protect(sandboxId, door, network) {
+    async protect(sandboxId, door, terms) {
       const known = watched.get(sandboxId);
-      const one = watch(sandboxId, door, network, known);
+      const one = watch(sandboxId, door, terms, known);
       watched.set(sandboxId, one);
       // One that starts now is told of all of them.
       if (!guard.start()) tell(sandboxId, one);
@@ -71,11 +77,16 @@ export function createGuard(options: GuardOptions): Guard {
       }
       return { certificate: one.authority.certificate };
     },
-    async change(sandboxId, network) {
+    async change(sandboxId, terms) {
       const one = watched.get(sandboxId);
       if (!one) throw new SandboxerError("invalid_state", "nobody guards this sandbox");
-      one.network = network;
-      guard.say({ op: "change", sandbox: sandboxId, network });
+      one.terms = terms;
+      one.lastTurn += 1;
+      const turn = one.lastTurn;
+      const answer = Promise.withResolvers<void>();
+      one.turns.set(turn, answer.resolve);
+      guard.say({ op: "change", sandbox: sandboxId, ...terms, turn });
+      await within(answer.promise, ANSWERS_WITHIN_MS).finally(() => one.turns.delete(turn));
     },
     knows: (sandboxId) => watched.has(sandboxId),
     forget,
@@ -85,11 +96,11 @@ export function createGuard(options: GuardOptions): Guard {
   };
 }
 
-function watch(sandboxId: string, door: GuardDoor, network: GuardedNetwork, known?: Watched): Watched {
+function watch(sandboxId: string, door: GuardDoor, terms: Terms, known?: Watched): Watched {
   const watching = Promise.withResolvers<void>();
   watching.promise.catch(() => {});
   const { authority = newAuthority(`sandboxer ${sandboxId}`), calls = [], lastSeq = 0 } = known ?? {};
-  return { door, network, authority, calls, lastSeq, seqs: new Map(), watching };
+  return { door, terms, authority, calls, lastSeq, seqs: new Map(), turns: new Map(), lastTurn: 0, watching };
 }
 
 function remember(one: Watched, key: number, call: Omit<NetworkCall, "seq">): void {

@@ -6,6 +6,7 @@ mod flow;
 mod greeting;
 mod names;
 mod orders;
+mod owner;
 mod place;
 mod proxy;
 mod question;

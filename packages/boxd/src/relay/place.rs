@@ -20,6 +20,7 @@ pub struct Place {
     pub lender: OwnedFd,
     pub listener: Option<TcpListener>,
     pub resolver: Option<UdpSocket>,
+    pub owners: Option<OwnedFd>,
     pub names: Names,
     /// Tunnels it has open.
     pub tunnels: usize,
@@ -39,6 +40,7 @@ impl Place {
             lender,
             listener: None,
             resolver: None,
+            owners: None,
             names: Names::starting_at(first_address),
             tunnels: 0,
             received: Vec::new(),
@@ -76,20 +78,29 @@ impl Place {
     /// What comes from inside is looked at before it is used: it must be what it should be.
     fn take(&mut self) -> io::Result<()> {
         let no_sockets = || io::Error::other("the sandbox lent something else");
-        let [listener, resolver] = <[OwnedFd; 2]>::try_from(std::mem::take(&mut self.sockets))
-            .map_err(|_| no_sockets())?;
+        let [listener, resolver, owners] =
+            <[OwnedFd; 3]>::try_from(std::mem::take(&mut self.sockets))
+                .map_err(|_| no_sockets())?;
         let is = |socket: &OwnedFd, kind| -> io::Result<bool> {
             Ok(network::socket_fact(socket, libc::SO_DOMAIN)? == libc::AF_INET
                 && network::socket_fact(socket, libc::SO_TYPE)? == kind)
         };
         let listens = network::socket_fact(&listener, libc::SO_ACCEPTCONN)? == 1;
-        if !listens || !is(&listener, libc::SOCK_STREAM)? || !is(&resolver, libc::SOCK_DGRAM)? {
+        let is_netlink = network::socket_fact(&owners, libc::SO_DOMAIN)? == libc::AF_NETLINK
+            && network::socket_fact(&owners, libc::SO_PROTOCOL)? == libc::NETLINK_SOCK_DIAG;
+        if !is_netlink
+            || !listens
+            || !is(&listener, libc::SOCK_STREAM)?
+            || !is(&resolver, libc::SOCK_DGRAM)?
+        {
             return Err(no_sockets());
         }
         descriptor::set_nonblocking(&listener)?;
         descriptor::set_nonblocking(&resolver)?;
         self.listener = Some(listener.into());
         self.resolver = Some(resolver.into());
+        descriptor::set_nonblocking(&owners)?;
+        self.owners = Some(owners);
         Ok(())
     }
 

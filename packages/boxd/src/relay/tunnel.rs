@@ -45,6 +45,8 @@ pub enum Next {
 
 pub struct Tunnel {
     pub place: u32,
+    /// Of the sandbox.
+    pub uid: u32,
     pub stage: Stage,
     pub via: Option<Proxy>,
     pub up: Flow,
@@ -56,9 +58,10 @@ pub struct Tunnel {
 }
 
 impl Tunnel {
-    pub fn new(place: u32, inner: OwnedFd, via: Option<Proxy>) -> Tunnel {
+    pub fn new(place: u32, uid: u32, inner: OwnedFd, via: Option<Proxy>) -> Tunnel {
         Tunnel {
             place,
+            uid,
             stage: via.map_or(Stage::Asking, Stage::Proxied),
             via,
             up: Flow::default(),

@@ -2,6 +2,7 @@
 
 use super::Relay;
 use super::orders::Verdict;
+use super::owner;
 use super::place::Place;
 use super::proxy::Proxy;
 use super::source::Source;
@@ -10,7 +11,7 @@ use crate::setup::way_out::GATE;
 use crate::sys::epoll::{self, Epoll};
 use crate::sys::{network, time, unix_socket};
 use serde_json::json;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
@@ -97,15 +98,20 @@ impl Relay {
         let Some(place) = self.places.get_mut(&number) else {
             return;
         };
-        let Some(Ok((socket, _))) = place.listener.as_ref().map(|listener| listener.accept())
+        let Some(Ok((socket, peer))) = place.listener.as_ref().map(|listener| listener.accept())
         else {
             return;
         };
         let destination = network::original_destination(&socket);
+        let uid = match (&destination, peer, &place.owners) {
+            (Ok(to), SocketAddr::V4(from), Some(owners)) => owner::uid_of(owners, from, *to).ok(),
+            _ => None,
+        };
         let is_ready = socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).is_ok();
         let inner = OwnedFd::from(socket);
-        let (Ok(destination), true) = (destination, is_ready && place.tunnels < MOST_TUNNELS)
-        else {
+        let is_ready = is_ready && place.tunnels < MOST_TUNNELS;
+        // Nobody's connection is nobody's to decide about.
+        let (Ok(destination), Some(uid), true) = (destination, uid, is_ready) else {
             network::reset_on_close(&inner);
             return;
         };
@@ -126,7 +132,7 @@ impl Relay {
         place.tunnels += 1;
         self.last_tunnel = self.last_tunnel.wrapping_add(1);
         let tunnel = self.last_tunnel;
-        self.tunnels.insert(tunnel, Tunnel::new(number, inner, via));
+        self.tunnels.insert(tunnel, Tunnel::new(number, uid, inner, via));
         if let Some(host) = host {
             self.ask(tunnel, &host, destination.port());
         }
@@ -150,7 +156,7 @@ impl Relay {
         let host = named.unwrap_or(host);
         self.reports.say(&json!({
             "event": "open", "tunnel": number, "sandbox": place.sandbox,
-            "host": host, "port": port, "via": via,
+            "host": host, "port": port, "via": via, "uid": tunnel.uid,
         }));
     }
 

@@ -11,7 +11,8 @@ use crate::setup::way_out::WayOut;
 use crate::sys::{epoll, network, unix_socket};
 use crate::wire::failure::{Code, Failure};
 use crate::wire::frame::{self, Kind};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
+use std::os::fd::AsFd;
 
 pub struct Lending {
     pub way_out: WayOut,
@@ -23,13 +24,13 @@ const LONGEST: usize = 512;
 const HEADER: usize = 12;
 
 impl Server {
-    pub fn keep_way_out(&mut self, way_out: WayOut) -> std::io::Result<()> {
+    pub fn keep_way_out(&mut self, way_out: WayOut) -> io::Result<()> {
         self.epoll.add(&way_out.resolver, epoll::READABLE, Source::Resolver.token())?;
         self.lending = Some(Lending { way_out, borrower: None });
         Ok(())
     }
 
-    /// The newest borrower has it. Both sockets travel with the END frame.
+    /// The newest borrower has it. The sockets travel with the END frame.
     pub fn lend(&mut self, id: StreamId) -> Result<Begun, Failure> {
         let failed = |error| Failure::internal("lend", error);
         let Some(lending) = &mut self.lending else {
@@ -45,8 +46,10 @@ impl Server {
         if !connection.outbound.is_empty() {
             return Err(Failure::invalid("read what was answered before"));
         }
-        let WayOut { listener, resolver } = &lending.way_out;
-        let sockets = [copy(listener).map_err(failed)?, copy(resolver).map_err(failed)?];
+        let WayOut { listener, resolver, owners } = &lending.way_out;
+        let sockets = [listener.as_fd(), resolver.as_fd(), owners.as_fd()]
+            .map(|socket| socket.try_clone_to_owned());
+        let sockets = sockets.into_iter().collect::<io::Result<Vec<_>>>().map_err(failed)?;
         network::listen_again(listener).map_err(failed)?;
         self.epoll.remove(resolver);
         let mut answer = Vec::new();
@@ -90,8 +93,4 @@ impl Server {
             }
         }
     }
-}
-
-fn copy(socket: impl AsFd) -> std::io::Result<OwnedFd> {
-    socket.as_fd().try_clone_to_owned()
 }

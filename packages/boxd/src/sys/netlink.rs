@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 
 pub const ROUTE: i32 = libc::NETLINK_ROUTE;
 pub const NETFILTER: i32 = libc::NETLINK_NETFILTER;
+pub const SOCKETS: i32 = libc::NETLINK_SOCK_DIAG;
 
 const HEADER: usize = 16;
 
@@ -20,6 +21,11 @@ impl Netlink {
         // SAFETY: takes no pointers.
         let socket = checked_fd(unsafe { libc::socket(libc::AF_NETLINK, kind, protocol) })?;
         Ok(Netlink { socket })
+    }
+
+    /// For whoever borrows it; they ask about the namespace it was opened in.
+    pub fn into_socket(self) -> OwnedFd {
+        self.socket
     }
 
     /// Sends messages, `acknowledged` of which ask for an answer, and waits for those answers.

@@ -13,6 +13,7 @@ import {
 import { create } from "../create.ts";
 import type { House } from "../house.ts";
 import { answerOnce, claimOf, type Once } from "../idempotency.ts";
+import { tellGuard } from "../network/terms.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { askOf, findSandbox, locate } from "../reach.ts";
@@ -79,6 +80,7 @@ async function join(
     ...(wanted.mode === "fresh" && { retentionMs: wanted.retentionMs }),
   });
   if (!joined) throw new SandboxerError("sandbox_gone", "it ended meanwhile");
+  await tellGuard(house, joined.sandbox);
   await welcome(house, principal, joined.sandbox, joined.returned);
   return joined.attachment;
 }

@@ -7,15 +7,16 @@ import {
   type Sandbox,
   SandboxerError,
 } from "@sandboxer/contract";
+import { refuseGuest } from "../attachments/acting.ts";
 import type { House } from "../house.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { getProfile } from "../profiles/profiles.ts";
 import { findSandbox, locate } from "../reach.ts";
-import { expandNetwork } from "./expand.ts";
 import { authorizeNetwork, narrowNetwork } from "./narrow.ts";
 import { proposeRules } from "./propose.ts";
 import { protectAgain } from "./protect.ts";
+import { tellGuard } from "./terms.ts";
 
 /** The rules from now on. Connections that lose theirs are closed. */
 export async function changeNetwork(
@@ -27,6 +28,7 @@ export async function changeNetwork(
   authorize(principal.chain, "sandbox.network");
   const asked = parse(guardedNetworkSchema, body);
   const { sandbox } = await locate(house, principal, "sandbox.network", idOrName, ["running", "paused"]);
+  await refuseGuest(house, principal, sandbox);
   if (sandbox.spec.network.egress !== "guarded") {
     throw new SandboxerError("invalid_state", "this sandbox was made without a way out, and gets none later");
   }
@@ -40,7 +42,7 @@ export async function changeNetwork(
     principalId: principal.id,
   });
   if (!changed?.location) throw new SandboxerError("sandbox_gone", "it ended meanwhile");
-  if (house.guard?.knows(sandbox.id)) await house.guard.change(sandbox.id, expandNetwork(network));
+  if (house.guard?.knows(sandbox.id)) await tellGuard(house, changed);
   else await protectAgain(house, changed, changed.location);
   return changed;
 }

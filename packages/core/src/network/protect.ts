@@ -1,7 +1,7 @@
 import { type Box, type Location, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import { ask, callContext } from "../registry/registry.ts";
-import { expandNetwork } from "./expand.ts";
+import { termsOf } from "./terms.ts";
 import { installTrust } from "./trust.ts";
 
 /** Puts a sandbox that has a way out under guard, unless it is already. Without a guard nothing gets out. */
@@ -18,7 +18,11 @@ export async function protect(
   if (!house.guard || !facet) {
     throw new SandboxerError("extension_unavailable", "there is nobody to guard its network");
   }
-  const { certificate } = await house.guard.protect(sandbox.id, facet.door(ref), expandNetwork(network));
+  const { certificate } = await house.guard.protect(
+    sandbox.id,
+    facet.door(ref),
+    await termsOf(house, sandbox),
+  );
   await installTrust(await open(), certificate);
 }
 

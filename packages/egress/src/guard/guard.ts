@@ -1,9 +1,11 @@
 import type { Socket } from "node:net";
-import { canonicalHost, type GuardedNetwork } from "@sandboxer/contract";
+import { canonicalHost, type Terms } from "@sandboxer/contract";
 import { compile } from "../policy/compile.ts";
-import { type Decision, decideConnection, decideRequest } from "../policy/decide.ts";
+import type { Decision } from "../policy/decide.ts";
+import { attachmentOf } from "../policy/users.ts";
 import { type Resolve, reasonOf } from "../resolve.ts";
 import { type Inspected, inspect } from "./inspection.ts";
+import { judgeConnection, judgeRequest } from "./judge.ts";
 import type { Relay, RelayEvent } from "./relay.ts";
 import { createWard, type Noted, type Protection, type Ward } from "./ward.ts";
 
@@ -39,10 +41,11 @@ export class Decider {
     this.#parts.relay.order({ op: "watch", sandbox, socket });
   }
 
-  change(sandbox: string, network: GuardedNetwork): void {
+  change(sandbox: string, { network, users }: Terms): void {
     const ward = this.#wards.get(sandbox);
     if (!ward) return;
     ward.policy = compile(network);
+    ward.users = users;
     for (const [tunnel, { stillAllowed }] of ward.tunnels) {
       if (!stillAllowed()) this.#parts.relay.order({ op: "close", tunnel });
     }
@@ -54,7 +57,7 @@ export class Decider {
   }
 
   hear(event: RelayEvent): void {
-    if (event.event === "open") void this.#open(event);
+    if (event.event === "open") this.#open(event).catch(() => this.#fail(event));
     else if (event.event === "over") this.#over(event);
     else if (event.event === "watching") this.#parts.watching(event.sandbox);
     else if (event.event === "lost") this.#parts.lost(event.sandbox, event.reason);
@@ -74,19 +77,21 @@ export class Decider {
   }
 
   async #open(opened: Opened): Promise<void> {
-    const { sandbox, port, via } = opened;
+    const { sandbox, port, via, uid } = opened;
     const ward = this.#wards.get(sandbox);
-    if (ward && opened.host === "") return this.#read(opened.tunnel, { ward, via, scheme: "http" });
+    if (ward && opened.host === "") return this.#read(opened.tunnel, { ward, via, uid, scheme: "http" });
     const host = canonicalHost(opened.host);
-    const call = { atMs: Date.now(), port, via, ...(host && { host: host.text }) };
+    const attachmentId = ward && attachmentOf(ward.users, uid);
+    const whose = attachmentId ? { attachmentId } : {};
+    const call = { atMs: Date.now(), port, via, ...whose, ...(host && { host: host.text }) };
     if (!ward || !host)
       return this.#refuse(opened, { ...call, verdict: "denied", reason: "this is no host" });
     const place = { host: host.text, port };
-    const decision = decideConnection(ward.policy, place);
+    const decision = judgeConnection(ward, uid, place);
     if (decision.verdict === "denied") {
       // In the clear there is a way to say why: each request is denied with a sentence.
       if (port === 80 && via === "name")
-        return this.#read(opened.tunnel, { ward, via, scheme: "http", place });
+        return this.#read(opened.tunnel, { ward, via, uid, scheme: "http", place });
       return this.#refuse(opened, { ...call, ...decision });
     }
     const told = { ...call, ...(decision.rule && { rule: decision.rule }) };
@@ -95,14 +100,14 @@ export class Decider {
       return this.#refuse(opened, { ...told, verdict: "denied", reason: addresses });
     }
     // While the name was looked up, the rules may have changed.
-    if (this.#wards.get(sandbox) !== ward || !isSame(decision, decideConnection(ward.policy, place))) {
+    if (this.#wards.get(sandbox) !== ward || !isSame(decision, judgeConnection(ward, uid, place))) {
       return this.#refuse(opened, { ...told, verdict: "denied", reason: "the rules have changed" });
     }
     this.#admit(opened, ward, decision, addresses, { ...told, verdict: decision.verdict });
   }
 
   #admit(
-    { tunnel, via, port }: Opened,
+    { tunnel, via, port, uid }: Opened,
     ward: Ward,
     decision: Allowed,
     addresses: string[],
@@ -112,24 +117,30 @@ export class Decider {
     const { carriage } = decision;
     if (carriage === "inspected-tls" || carriage === "inspected-http") {
       const scheme = carriage === "inspected-tls" ? "https" : "http";
-      return this.#read(tunnel, { ward, via, scheme, place, addresses }, decision);
+      return this.#read(tunnel, { ward, via, uid, scheme, place, addresses }, decision);
     }
     const noted = { ...call, address: addresses[0] ?? "" };
-    const stillAllowed = () => isSame(decision, decideConnection(ward.policy, place));
+    const stillAllowed = () => isSame(decision, judgeConnection(ward, uid, place));
     ward.tunnels.set(tunnel, { noted: { key: this.#write(ward.sandbox, noted), call: noted }, stillAllowed });
     const named = canonicalHost(place.host)?.kind === "name" ? { name: place.host } : {};
     this.#parts.relay.order({ op: "dial", tunnel, addresses, port, tls: carriage === "tls", ...named });
   }
 
   #read(tunnel: number, inspected: Inspected, decision?: Allowed): void {
-    const { ward, place } = inspected;
+    const { ward, uid, place } = inspected;
     this.#inspected.set(tunnel, inspected);
     const stillAllowed = () => {
-      if (place && decision && !isSame(decision, decideConnection(ward.policy, place))) return false;
-      return !inspected.asked || decideRequest(ward.policy, inspected.asked).verdict !== "denied";
+      if (place && decision && !isSame(decision, judgeConnection(ward, uid, place))) return false;
+      return !inspected.asked || judgeRequest(ward, uid, inspected.asked).verdict !== "denied";
     };
     ward.tunnels.set(tunnel, { stillAllowed });
     this.#parts.relay.order({ op: "inspect", tunnel });
+  }
+
+  /** What we did not foresee is refused, and stays the trouble of whoever caused it. */
+  #fail(opened: Opened): void {
+    const { port, via } = opened;
+    this.#refuse(opened, { atMs: Date.now(), port, via, verdict: "failed", reason: "the guard failed" });
   }
 
   #refuse(opened: Opened, call: Noted): void {
@@ -143,8 +154,9 @@ export class Decider {
       const noted = tunnels.get(tunnel)?.noted;
       tunnels.delete(tunnel);
       if (!noted) continue;
-      const isWhole = reason === "done";
-      const ended = isWhole ? {} : { reason, ...(reason !== "closed" && { verdict: "failed" as const }) };
+      // What was carried for a while was carried, however it ended.
+      const failed = down === 0 && reason !== "done" && reason !== "closed";
+      const ended = { ...(reason !== "done" && { reason }), ...(failed && { verdict: "failed" as const }) };
       this.#parts.note(sandbox, noted.key, { ...noted.call, ...ended, upBytes: up, downBytes: down });
     }
   }

@@ -4,15 +4,18 @@ import type { Place } from "../http/authority.ts";
 import { endTls } from "../http/inspector.ts";
 import { type RequestNote, serveSession } from "../http/session.ts";
 import { openUpstream, type Upstream } from "../http/upstream.ts";
-import { type AskedRequest, decideRequest } from "../policy/decide.ts";
+import type { AskedRequest } from "../policy/decide.ts";
+import { attachmentOf } from "../policy/users.ts";
 import type { Resolve } from "../resolve.ts";
 import { reasonOf } from "../resolve.ts";
+import { judgeRequest } from "./judge.ts";
 import type { Noted, Ward } from "./ward.ts";
 
 /** A connection whose requests are read. */
 export interface Inspected {
   readonly ward: Ward;
   readonly via: Noted["via"];
+  readonly uid: number;
   readonly scheme: "http" | "https";
   /** Absent for one to the proxy. */
   readonly place?: Place;
@@ -29,10 +32,18 @@ export interface InspectionParts {
 }
 
 export async function inspect(socket: Socket, inspected: Inspected, parts: InspectionParts): Promise<void> {
-  const { ward, via, scheme, place } = inspected;
+  const { ward, via, uid, scheme, place } = inspected;
+  const attachmentId = attachmentOf(ward.users, uid);
   const note = ({ place: where = place, ...rest }: RequestNote) => {
     if (!where) return;
-    parts.note(ward.sandbox, { atMs: Date.now(), host: where.host, port: where.port, via, ...rest });
+    parts.note(ward.sandbox, {
+      atMs: Date.now(),
+      host: where.host,
+      port: where.port,
+      via,
+      ...(attachmentId && { attachmentId }),
+      ...rest,
+    });
   };
   const upstreams = new Map<string, Upstream>();
   try {
@@ -41,7 +52,7 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
       client,
       scheme,
       ...(place && { place }),
-      decide: (asked) => decideRequest(ward.policy, asked),
+      decide: (asked) => judgeRequest(ward, uid, asked),
       reach: (where, cidrs) => reach(where, cidrs, inspected, parts, upstreams),
       asking: (asked) => {
         inspected.asked = asked;

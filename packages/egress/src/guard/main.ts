@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { guardedNetworkSchema } from "@sandboxer/contract";
+import { guardedNetworkSchema, guardedUsersSchema } from "@sandboxer/contract";
 import { z } from "zod";
 import { listenForTunnels } from "../http/inspector.ts";
 import { trusted } from "../http/upstream.ts";
@@ -17,6 +17,7 @@ const orderSchema = z.discriminatedUnion("op", [
     sandbox: z.string(),
     socket: z.string(),
     network: guardedNetworkSchema,
+    users: guardedUsersSchema,
     authority: z.strictObject({
       name: z.string(),
       certificate: z.string(),
@@ -24,7 +25,13 @@ const orderSchema = z.discriminatedUnion("op", [
       leafKey: z.string(),
     }),
   }),
-  z.strictObject({ op: z.literal("change"), sandbox: z.string(), network: guardedNetworkSchema }),
+  z.strictObject({
+    op: z.literal("change"),
+    sandbox: z.string(),
+    network: guardedNetworkSchema,
+    users: guardedUsersSchema,
+    turn: z.int(),
+  }),
   z.strictObject({ op: z.literal("forget"), sandbox: z.string() }),
 ]);
 
@@ -61,8 +68,11 @@ listenForTunnels(inspector, (tunnel, socket) => decider.take(tunnel, socket));
 readLines(process.stdin, (message) => {
   const order = orderSchema.parse(message);
   if (order.op === "protect") decider.protect(order);
-  else if (order.op === "change") decider.change(order.sandbox, order.network);
-  else decider.forget(order.sandbox);
+  else if (order.op === "forget") decider.forget(order.sandbox);
+  else {
+    decider.change(order.sandbox, order);
+    say({ event: "changed", sandbox: order.sandbox, turn: order.turn });
+  }
 });
 // Without the gateway there is nobody to say what is allowed.
 process.stdin.once("end", () => process.exit(0));

@@ -15,6 +15,8 @@ export type RelayEvent =
       readonly host: string;
       readonly port: number;
       readonly via: "name" | "http-proxy" | "socks";
+      /** Whose it is, as the sandbox counts users. */
+      readonly uid: number;
     }
   | {
       readonly event: "over";

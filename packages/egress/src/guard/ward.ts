@@ -1,5 +1,5 @@
 import type { SecureContext } from "node:tls";
-import type { GuardedNetwork, NetworkCall } from "@sandboxer/contract";
+import type { GuardedUsers, NetworkCall, Terms } from "@sandboxer/contract";
 import { createContexts } from "../http/inspector.ts";
 import { compile, type Policy } from "../policy/compile.ts";
 import { type AuthorityKeys, authorityOf } from "../tls/certificate.ts";
@@ -19,19 +19,19 @@ export interface Tunnel {
 export interface Ward {
   readonly sandbox: string;
   policy: Policy;
+  users: GuardedUsers;
   readonly tunnels: Map<number, Tunnel>;
   /** What this sandbox takes for the certificate of a host. */
   readonly contextFor: (host: string) => SecureContext;
 }
 
-export interface Protection {
+export interface Protection extends Terms {
   readonly sandbox: string;
   readonly socket: string;
-  readonly network: GuardedNetwork;
   readonly authority: AuthorityKeys;
 }
 
-export function createWard({ sandbox, network, authority }: Protection): Ward {
+export function createWard({ sandbox, network, users, authority }: Protection): Ward {
   const contextFor = createContexts(authorityOf(authority));
-  return { sandbox, policy: compile(network), tunnels: new Map(), contextFor };
+  return { sandbox, policy: compile(network), users, tunnels: new Map(), contextFor };
 }

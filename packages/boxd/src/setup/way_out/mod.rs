@@ -10,11 +10,11 @@ mod message;
 mod redirect;
 
 use crate::sys::netlink::{self, Netlink};
-use crate::sys::{namespace, network};
+use crate::sys::{descriptor, namespace, network};
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 /// The throat's own address: the resolver, and the proxies for programs that want one.
 pub const GATE: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
@@ -27,6 +27,8 @@ pub struct WayOut {
     /// Takes every TCP connection; deaf until somebody is there to take them from it.
     pub listener: TcpListener,
     pub resolver: UdpSocket,
+    /// Says whose a connection of the sandbox's own namespace is.
+    pub owners: OwnedFd,
 }
 
 /// Turns the namespace this process is in into the throat and leaves it for a new one.
@@ -47,7 +49,9 @@ pub fn make() -> io::Result<WayOut> {
     interface::make_pair(&here, throat_namespace.as_fd()).map_err(step("veth"))?;
     interface::set_up_throat(&throat).map_err(step("throat"))?;
     interface::set_up_sandbox(&here).map_err(step("eth0"))?;
-    Ok(WayOut { listener, resolver })
+    let owners = Netlink::open(netlink::SOCKETS).map_err(step("socket owners"))?.into_socket();
+    descriptor::set_nonblocking(&owners)?;
+    Ok(WayOut { listener, resolver, owners })
 }
 
 /// Tells programs where the resolver is. Whatever the image has there is not followed but replaced.
