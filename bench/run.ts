@@ -13,6 +13,8 @@ const QUESTIONS: Readonly<Record<string, () => Promise<{ question: Question }>>>
   rate: () => import("./questions/rate.ts"),
   gateway: () => import("./questions/gateway.ts"),
   files: () => import("./questions/files.ts"),
+  state: () => import("./questions/state.ts"),
+  waist: () => import("./questions/waist.ts"),
 };
 
 const { values, positionals } = parseArgs({

@@ -13,13 +13,13 @@ import { createLocalExtension } from "@sandboxer/extensions/local";
 import { endProcessesOf } from "../../tests/capabilities/processes.ts";
 import type { Place } from "../subject.ts";
 
-const TRUE: ExecRequest = { argv: ["true"], env: {}, stdin: false };
-
 export interface Engine {
   readonly extension: Extension;
   /** Of hold and every sandbox's first process. */
   readonly directory: string;
-  create(): Promise<Box>;
+  /** With a copy of this folder to work on, where one is named. */
+  create(workspace?: string): Promise<Box>;
+  run(box: Box, argv: string[]): Promise<void>;
   runTrue(box: Box): Promise<void>;
   destroy(box: Box): Promise<void>;
   close(): Promise<void>;
@@ -40,13 +40,9 @@ export async function openEngine({ rootfs, scratch }: Place, pool = 0): Promise<
   return {
     extension,
     directory,
-    create: () => extension.create(spec, context()),
-    async runTrue(box) {
-      const { exit } = await collect(await box.exec(TRUE, "bench"));
-      if (exit.kind !== "exited" || exit.code !== 0) {
-        throw new Error(`true ended with ${JSON.stringify(exit)}`);
-      }
-    },
+    create: (source) => extension.create({ ...spec, ...workspaceOf(source) }, context()),
+    run,
+    runTrue: (box) => run(box, ["true"]),
     async destroy(box) {
       await extension.destroy(box.ref, context());
       box.close();
@@ -57,6 +53,19 @@ export async function openEngine({ rootfs, scratch }: Place, pool = 0): Promise<
       endProcessesOf(directory);
     },
   };
+}
+
+async function run(box: Box, argv: string[]): Promise<void> {
+  const request: ExecRequest = { argv, env: {}, stdin: false };
+  const { exit } = await collect(await box.exec(request, "bench"));
+  if (exit.kind !== "exited" || exit.code !== 0) {
+    throw new Error(`${argv[0]} ended with ${JSON.stringify(exit)}`);
+  }
+}
+
+function workspaceOf(source: string | undefined): Pick<SandboxSpec, "workspace"> {
+  if (source === undefined) return {};
+  return { workspace: { source, target: "/workspace", mode: "copy-on-write", allowSensitive: false } };
 }
 
 function specOf(rootfs: string): SandboxSpec {

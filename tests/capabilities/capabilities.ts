@@ -91,6 +91,7 @@ export const CAPABILITIES = {
   },
   bubblewrap: () => program("bubblewrap", "/usr/bin/bwrap"),
   runc: () => program("runc", "/usr/sbin/runc"),
+  openssl: () => program("openssl", "/usr/bin/openssl"),
   gvisor: () => program("runsc", "/usr/bin/runsc"),
   docker: async () => {
     await CAPABILITIES.root();

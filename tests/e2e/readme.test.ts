@@ -53,6 +53,15 @@ describe("the README does what it says", () => {
     expect((await shell("npx sandboxer ls --json")).stdout).not.toContain("running");
   });
 
+  it("walks through a project, copy-on-write", async () => {
+    const block = blocks("sh").find((body) => body.includes("-w . --")) ?? "";
+    const bin = join(root, "node_modules/.bin");
+    const { stdout, stderr } = await shell(block.replaceAll("npx sandboxer", `${bin}/sandboxer`));
+    expect(stderr).toBe("");
+    expect(stdout).toContain("-two\n+zwei\n");
+    expect(stdout).toMatch(/\nnotes\n[a-z0-9]{20}\n$/);
+  });
+
   it("runs the TypeScript example", async () => {
     const gateway = await openGateway({ home, listen: { host: "127.0.0.1", port: 0 }, log: () => {} });
     try {

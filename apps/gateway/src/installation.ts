@@ -11,14 +11,18 @@ import { createGuard, type GuardOptions } from "@sandboxer/egress";
 import { findBoxd } from "@sandboxer/extensions/boxd";
 import { createDockerExtension } from "@sandboxer/extensions/docker";
 import { createLocalExtension } from "@sandboxer/extensions/local";
+import { loadConfig } from "./config/load.ts";
+import type { Config } from "./config/schema.ts";
 import { makeHome } from "./home.ts";
 import type { Log } from "./log.ts";
-import { pricesByEnvironment } from "./prices.ts";
 import { openRootKey } from "./root-key.ts";
+import { loadExtensions } from "./third-party.ts";
 
 export interface InstallationOptions {
   /** Sandboxes kept ready of each kind that is asked for; none, unless said otherwise. */
   readonly pool?: number;
+  /** Left out, this home's own. */
+  readonly config?: Config;
   /** What is created ends with this process, however that comes. */
   readonly tethered?: boolean;
   /** Stays, and guards what others have left running. */
@@ -41,33 +45,30 @@ export interface Installation {
 export async function openInstallation(
   home: string,
   log: Log,
-  {
-    pool = 0,
-    tethered = false,
-    resident = false,
-    guard: asked,
-    failpoint = () => {},
-  }: InstallationOptions = {},
+  options: InstallationOptions = {},
 ): Promise<Installation> {
+  const { pool = 0, tethered = false, resident = false, failpoint = () => {} } = options;
   makeHome(home);
+  const config = options.config ?? (await loadConfig({ home }));
   const apiKey = openRootKey(home);
   const store = openSqliteStore(join(home, "state.db"));
   try {
     await enrolRootKey(store, apiKey);
     const extensions = [
-      createLocalExtension({ dir: join(home, "engine"), pool, failpoint }),
+      createLocalExtension({ dir: join(home, "engine"), home, pool, failpoint }),
       createDockerExtension({ dir: join(home, "docker") }),
+      ...(await loadExtensions(home, config.extensions)),
     ];
     const guard = createGuard({
       boxdPath: findBoxd(),
       dir: join(home, "guard"),
       ...dnsByEnvironment(),
-      ...asked,
+      ...options.guard,
     });
     const core = await createCore({
       store,
       extensions,
-      prices: pricesByEnvironment(extensions.map(({ manifest }) => manifest.id)),
+      prices: config.prices,
       sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
       tethered,
       resident,

@@ -1,4 +1,12 @@
-import type { CreateBody, ExecInput, Principal, Process, Sandbox, TerminalSize } from "@sandboxer/contract";
+import type {
+  Changes,
+  CreateBody,
+  ExecInput,
+  Principal,
+  Process,
+  Sandbox,
+  TerminalSize,
+} from "@sandboxer/contract";
 import type { Once } from "@sandboxer/core";
 import { type InstallationOptions, openInstallation } from "./installation.ts";
 import { silent } from "./log.ts";
@@ -8,6 +16,7 @@ export interface Handle {
   readonly id: string;
   readonly info: Sandbox;
   exec(input: ExecInput): Promise<Process & { resize(size: TerminalSize): Promise<void> }>;
+  readonly workspace: Changes;
   destroy(): Promise<Sandbox>;
   through(attachmentId: string): Pick<Handle, "exec">;
 }
@@ -37,6 +46,11 @@ export async function openWithin(home: string, options: InstallationOptions): Pr
     info,
     ...actor(principal, info.id),
     through: (attachmentId) => actor({ ...principal, attachmentId }, info.id),
+    workspace: {
+      changes: (options) => core.diff(principal, info.id, options),
+      apply: (options) => core.apply(principal, info.id, options),
+      rollback: (options) => core.rollback(principal, info.id, options),
+    },
     destroy: () => core.destroy(principal, info.id),
   });
   return {

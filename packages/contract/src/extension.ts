@@ -6,6 +6,7 @@ import type { Ports } from "./ports.ts";
 import type { Probe } from "./probe.ts";
 import type { ExecRequest, Process, ProcessInfo, Terminals } from "./process.ts";
 import type { SandboxSpec } from "./spec.ts";
+import type { Changes } from "./workspace.ts";
 
 export interface CallContext {
   /** Every resource anywhere carries it; what carries another is never touched. */
@@ -61,6 +62,7 @@ export interface Box {
   /** Facets: there if and only if the manifest lists them. */
   readonly pty?: Terminals;
   readonly ports?: Ports;
+  readonly workspace?: Changes;
   readonly users?: Users;
   /** Resolves when the connection is over, for whatever reason; the box may live on. */
   readonly closed: Promise<void>;

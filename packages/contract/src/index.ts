@@ -169,6 +169,7 @@ export {
   terminalSizeSchema,
 } from "./process.ts";
 export {
+  type OfferedProfile,
   type Profile,
   type PublishedProfile,
   profileJsonSchema,
@@ -177,7 +178,12 @@ export {
   profileSchema,
   publishedProfileSchema,
   RESERVED_FIELDS,
+  type Suggestion,
+  suggestionSchema,
+  type Usage,
+  usageSchema,
 } from "./profile.ts";
+export { type Reachability, reachabilitySchema } from "./reachability.ts";
 export { type Receipt, receiptSchema } from "./receipt.ts";
 export { DEFAULT_RESOURCES, type Resources, resourcesSchema } from "./resources.ts";
 export { REUSE_SCOPES, type Reuse, reuseSchema } from "./reuse.ts";
@@ -232,3 +238,23 @@ export {
   writtenSchema,
   xattrsAnswerSchema,
 } from "./wire.ts";
+export {
+  type Applied,
+  type ApplyOptions,
+  appliedSchema,
+  applyBodySchema,
+  type Changes,
+  type ChangesOptions,
+  changesBodySchema,
+  conflictsSchema,
+  type RollbackOptions,
+  type RolledBack,
+  rollbackBodySchema,
+  rolledBackSchema,
+  WORKSPACE_MODES,
+  type Workspace,
+  type WorkspaceChange,
+  type WorkspaceMode,
+  workspaceChangeSchema,
+  workspaceSchema,
+} from "./workspace.ts";

@@ -2,12 +2,23 @@ import { z } from "zod";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
 import { microUsdSchema } from "./money.ts";
+import { workspaceModeSchema } from "./workspace.ts";
 
 /** Raised when the interface changes in a way old extensions cannot meet. */
 export const CONTRACT_VERSION = 0;
 
 /** Whole groups of operations. A handle has the facet if and only if the manifest lists it. */
-export const FACETS = ["pty", "ports", "users", "pause", "snapshots", "fork", "network", "metrics"] as const;
+export const FACETS = [
+  "pty",
+  "ports",
+  "users",
+  "pause",
+  "snapshots",
+  "fork",
+  "network",
+  "metrics",
+  "workspaces",
+] as const;
 export const facetSchema = z.enum(FACETS);
 export type Facet = z.infer<typeof facetSchema>;
 
@@ -29,6 +40,8 @@ export const manifestSchema = z.strictObject({
   }),
   images: z.array(z.enum(["host", "rootfs", "oci"])),
   facets: z.array(facetSchema),
+  /** How it can show a sandbox a folder of its host; left out, not at all. */
+  workspaces: z.array(workspaceModeSchema).optional(),
   persistence: z.array(z.enum(["ephemeral", "persistent", "checkpoint"])).min(1),
   /**
    * Who holds network rules: `enforced` by our guard, by the `provider`, only `advisory`, or

@@ -14,6 +14,8 @@ export const OPERATIONS = [
   "sandbox.network",
   "sandbox.destroy",
   "sandbox.attach",
+  "workspace.mount",
+  "workspace.apply",
   "key.create",
   "key.read",
   "key.revoke",

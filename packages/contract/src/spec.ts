@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
+import { facetSchema } from "./manifest.ts";
 import { networkSchema } from "./network.ts";
 import { limitsSchema, resourcesRequestSchema, resourcesSchema } from "./resources.ts";
+import { workspaceSchema } from "./workspace.ts";
 
 /**
  * `host` is a read-only view of this machine's own programs, `rootfs` a folder of the caller's, and
@@ -40,6 +42,18 @@ export const rootSchema = z.enum(["allowed", "denied"]);
 export const MINIMUM_TTL_MS = 1_000;
 export const MAXIMUM_TTL_MS = 7 * 24 * 3_600_000;
 
+const argvSchema = z.array(z.string().regex(/^[^\0]*$/, "no NUL")).min(1);
+
+/** What a request and a profile may say besides, all of it left out unless it is said. */
+export const careSchema = {
+  /** Ends when nobody has used it for so long and nothing runs in it. */
+  idleMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS).optional(),
+  /** What it cannot do without: an extension that lacks one is no candidate. */
+  facets: z.array(facetSchema).optional(),
+  /** Run one after the other before anybody gets it; each must succeed. */
+  setup: z.array(argvSchema).max(32).optional(),
+} as const;
+
 /**
  * What an extension is asked to start, complete: every default has been applied and every right
  * has narrowed it. Nothing in it is a wish.
@@ -59,10 +73,15 @@ export const sandboxSpecSchema = z.strictObject({
   root: rootSchema.optional(),
   env: envSchema,
   labels: labelsSchema,
+  /** None, unless said. */
+  workspace: workspaceSchema.optional(),
   /** Mandatory: every sandbox ends by itself. */
   ttlMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS),
   /** Extensions the caller accepts; left out means any. An empty list means none. */
   extensions: z.array(extensionIdSchema).optional(),
+  ...careSchema,
+  /** What it uses is written down at its end: what `profiles suggest` goes by. */
+  audit: z.boolean().optional(),
 });
 export type SandboxSpec = z.infer<typeof sandboxSpecSchema>;
 
@@ -77,6 +96,9 @@ export const sandboxRequestSchema = z.strictObject({
   root: rootSchema.optional(),
   env: envSchema.default({}),
   labels: labelsSchema.default({}),
+  workspace: workspaceSchema.optional(),
   ttlMs: sandboxSpecSchema.shape.ttlMs.default(3_600_000),
   extensions: z.array(extensionIdSchema).optional(),
+  ...careSchema,
+  audit: z.boolean().optional(),
 });

@@ -1,10 +1,13 @@
 import type {
+  Applied,
+  ApplyOptions,
   AttachBody,
   Attached,
   Attachment,
   Audit,
   Budget,
   ByteStream,
+  ChangesOptions,
   CreateBody,
   CreatedKey,
   CreateKeyBody,
@@ -18,17 +21,23 @@ import type {
   Metrics,
   NetworkCall,
   NetworkRule,
+  OfferedProfile,
   Principal,
   Probe,
   Process,
   ProcessInfo,
   PublishedProfile,
+  Reachability,
   Receipt,
+  RollbackOptions,
+  RolledBack,
   Sandbox,
   SandboxState,
+  Suggestion,
   TerminalSize,
   Webhook,
   Whoami,
+  WorkspaceChange,
 } from "@sandboxer/contract";
 import type { EventQuery } from "./events/follow.ts";
 import type { Once } from "./idempotency.ts";
@@ -46,13 +55,19 @@ export interface Core {
   listKeys(principal: Principal): Promise<Key[]>;
   /** Ends the key, everything derived from it, and what any of them is doing now. */
   revokeKey(principal: Principal, keyId: string): Promise<string[]>;
-  /** Built-in ones, and what the org published. */
-  listProfiles(principal: Principal): Promise<PublishedProfile[]>;
+  /** Built-in ones, and what the org published; each with where it would run, its price and its start. */
+  listProfiles(principal: Principal): Promise<OfferedProfile[]>;
   getProfile(principal: Principal, ref: string): Promise<PublishedProfile>;
   /** The next version of its name, for ever as it is. */
   publishProfile(principal: Principal, body: unknown, once?: Once): Promise<PublishedProfile>;
   deprecateProfile(principal: Principal, ref: string): Promise<PublishedProfile>;
+  /** A profile that fits what an audited sandbox used. Publishes nothing. */
+  suggestProfile(principal: Principal, idOrName: string, name?: string): Promise<Suggestion>;
   create(principal: Principal, body: CreateBody, once?: Once): Promise<Sandbox>;
+  /** Ends it and makes another that was asked for in the same words, under the same name. */
+  recreate(principal: Principal, idOrName: string, once?: Once): Promise<Sandbox>;
+  /** How to get to it, as data. */
+  reachability(principal: Principal, idOrName: string): Promise<Reachability>;
   /** By id or by name. Somebody else's sandbox is `not_found`, exactly as an absent one. */
   get(principal: Principal, idOrName: string): Promise<Sandbox>;
   list(principal: Principal, query?: ListQuery): Promise<SandboxPage>;
@@ -73,6 +88,16 @@ export interface Core {
   /** Who such an address speaks for; `unauthenticated` when its time is up, or its key's. */
   enterPreview(token: string): Promise<PreviewEntry>;
   files(principal: Principal, idOrName: string): Promise<Files>;
+  /** How the sandbox's copy-on-write workspace differs from the host's folder. */
+  diff(
+    principal: Principal,
+    idOrName: string,
+    options?: ChangesOptions,
+  ): Promise<AsyncIterable<WorkspaceChange>>;
+  /** Brings those changes to the host: all or nothing. */
+  apply(principal: Principal, idOrName: string, options?: ApplyOptions): Promise<Applied>;
+  /** Takes them back inside. */
+  rollback(principal: Principal, idOrName: string, options?: RollbackOptions): Promise<RolledBack>;
   /** Lets the caller, one of its keys or a conversation into a sandbox, with rights of its own there. */
   attach(principal: Principal, body: AttachBody, once?: Once): Promise<Attached>;
   /** Of what left already, succeeds. The last to leave puts the sandbox to sleep. */
@@ -115,6 +140,8 @@ export interface Core {
   ): Promise<{ webhook: Webhook; secret: string }>;
   listWebhooks(principal: Principal): Promise<Webhook[]>;
   deleteWebhook(principal: Principal, webhookId: string): Promise<void>;
+  /** How many sandboxes the org has in each state. The root key's alone. */
+  census(principal: Principal): Promise<ReadonlyMap<SandboxState, number>>;
   /** What every extension says of this machine. */
   doctor(): Promise<ReadonlyMap<string, Probe>>;
   /** Puts right what a crash left behind, then watches the clock. */

@@ -49,6 +49,19 @@ export function leasedFiles(leases: Leases, { keyId }: Principal, box: Box, file
   };
 }
 
+/** What is told, until the key ends. */
+export function leasedItems<T>(
+  leases: Leases,
+  { keyId }: Principal,
+  box: Box,
+  source: AsyncIterable<T>,
+): AsyncIterable<T> {
+  let release = () => {};
+  const { items, cut } = cuttable(source, (item) => item ?? release());
+  release = leases.open(keyId, cut, box);
+  return items;
+}
+
 /** A connection to a port closes with the key. */
 export function leasedStream(leases: Leases, { keyId }: Principal, box: Box, stream: ByteStream): ByteStream {
   let release = () => {};

@@ -1,4 +1,5 @@
 import {
+  type Changes,
   collect,
   type ExecInput,
   type ExecResult,
@@ -15,7 +16,9 @@ import {
   type ProcessInfo,
   previewSchema,
   processListSchema,
+  type Reachability,
   type Receipt,
+  reachabilitySchema,
   receiptSchema,
   type Sandbox as SandboxInfo,
   sandboxSchema,
@@ -25,7 +28,8 @@ import { openFiles } from "./files.ts";
 import { openPorts } from "./ports.ts";
 import { drained, openProcess, type RemoteProcess } from "./process.ts";
 import { openOverSocket } from "./socket-process.ts";
-import type { Transport } from "./transport.ts";
+import type { Once, Transport } from "./transport.ts";
+import { openChanges } from "./workspace.ts";
 
 export interface RunOptions extends Omit<ExecInput, "argv" | "stdin"> {
   /** Given as the command's whole standard input. */
@@ -50,6 +54,8 @@ export interface Sandbox {
   readonly files: Files;
   readonly ports: Ports;
   readonly pty: Terminals;
+  /** Of a copy-on-write workspace: what was changed, and what becomes of it. */
+  readonly workspace: Changes;
   exec(input: ExecInput, way?: Way): Promise<RemoteProcess>;
   /** Runs to the end and gives everything at once. A non-zero exit is a result, not an error. */
   run(argv: string[], options?: RunOptions): Promise<ExecResult>;
@@ -63,6 +69,10 @@ export interface Sandbox {
   through(attachmentId: string): Sandbox;
   /** Moves the end to `ttlMs` from now. */
   extend(ttlMs: number): Promise<SandboxInfo>;
+  /** How to get to it, as data. */
+  reachability(): Promise<Reachability>;
+  /** Ends it and makes another that was asked for in the same words. */
+  recreate(once?: Once): Promise<Sandbox>;
   /** Where it ran and why, how long, what it cost, and for whom. */
   receipt(): Promise<Receipt>;
   /** Stops every process where it is; its time runs on. */
@@ -104,6 +114,7 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
         await drained(transport.send("POST", at, { json: size }));
       },
     },
+    workspace: openChanges(transport, path),
     exec,
     async run(argv, { input, limitBytes, ...rest } = {}) {
       const process = await exec({ ...rest, argv, stdin: input !== undefined });
@@ -129,6 +140,10 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
     async extend(ttlMs) {
       info = await transport.ask(sandboxSchema, "POST", `${path}/extend`, { json: { ttlMs } });
       return info;
+    },
+    reachability: () => transport.ask(reachabilitySchema, "GET", `${path}/reachability`),
+    async recreate(once) {
+      return openSandbox(transport, await transport.ask(sandboxSchema, "POST", `${path}/recreate`, { once }));
     },
     receipt: () => transport.ask(receiptSchema, "GET", `${path}/receipt`),
     async pause() {

@@ -73,5 +73,6 @@ export function absent(): Named {
     key: newRowId("key"),
     ref: "nosuch@9",
     webhook: newRowId("whk"),
+    attachment: newRowId("att"),
   };
 }

@@ -14,9 +14,6 @@ const FROM_HOST =
     " ",
   );
 
-/** Over the host's own, or where boxd keeps its. */
-const [SUDO, OWN_SUDO] = ["/usr/bin/sudo", "/run/boxd/bin/sudo"];
-
 const mount = (path: string, type: string, flags: string): MountFacts => ({
   path,
   type,
@@ -47,7 +44,6 @@ export function expectedMounts(): MountFacts[] {
     mount("/dev/pts", "devpts", "rw,nosuid,noexec"),
     mount("/dev/shm", "tmpfs", "rw,nosuid,nodev,noexec"),
     mount("/tmp", "tmpfs", "rw,nosuid,nodev"),
-    mount(lstatSync(SUDO, { throwIfNoEntry: false })?.isFile() ? SUDO : OWN_SUDO, "*", "ro,nosuid,nodev"),
     ...[...fromHost, ...below].map((path) => mount(path, "*", "ro,nosuid,nodev")),
   ];
 }

@@ -2,8 +2,10 @@ import type { CreateBody, Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, label, list, mebibytes, microUsd, processors, reuse, variable } from "../arguments.ts";
 import { allowance, type NetworkOptions, networkOf } from "../network.ts";
+import { waiting } from "../waiting.ts";
+import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
-interface Options extends NetworkOptions {
+interface Options extends NetworkOptions, WorkspaceOptions {
   readonly name?: string;
   readonly profile?: string;
   readonly ttl?: number;
@@ -14,6 +16,11 @@ interface Options extends NetworkOptions {
   readonly visibility?: Visibility;
   readonly reuse?: NonNullable<CreateBody["reuse"]>;
   readonly extensions?: string[];
+  readonly idle?: number;
+  readonly audit?: true;
+  readonly for?: "person" | "agent" | "automation";
+  readonly project?: string;
+  readonly task?: string;
   readonly policy?: NonNullable<CreateBody["routing"]>["policy"];
   readonly maxPrice?: number;
   readonly budget?: number;
@@ -27,7 +34,7 @@ interface Options extends NetworkOptions {
 }
 
 export function register(program: Command): void {
-  program
+  const command = program
     .command("create")
     .description("create a sandbox and print its id")
     .option("--name <name>", "a name to use instead of the id")
@@ -47,6 +54,11 @@ export function register(program: Command): void {
       reuse,
     )
     .option("--extensions <list>", "where it may run", list)
+    .option("--idle <time>", "end it when nobody has used it for so long", durationMs)
+    .option("--audit", "write down what it uses, for `profiles suggest`")
+    .option("--for <kind>", "who it is for: person, agent or automation (default: person)")
+    .option("--project <project>", "the project it is for")
+    .option("--task <task>", "the task it is for")
     .option("--policy <policy>", "how to choose: prefer-self-hosted, lowest-cost or explicit")
     .option("--max-price <usd>", "the most an hour of it may cost", microUsd)
     .option("--budget <usd>", "the most it may cost in all, as in 0.50", microUsd)
@@ -59,15 +71,17 @@ export function register(program: Command): void {
     .option("--json", "print everything about it")
     .addHelpText("after", "\nExample:\n  $ sandboxer create --name build --ttl 30m --env CI=1")
     .action(create);
+  addWorkspaceOptions(command);
 }
 
 async function create(options: Options): Promise<void> {
   const { idempotencyKey, json } = options;
   const { withSandboxes } = await import("../connect.ts");
   const body = await bodyOf(options);
-  const sandbox = await withSandboxes((sandboxes) =>
+  const made = withSandboxes((sandboxes) =>
     sandboxes.create(body, idempotencyKey === undefined ? {} : { idempotencyKey }),
   );
+  const sandbox = await waiting("starting a sandbox", made);
   process.stdout.write(`${json ? JSON.stringify(sandbox.info) : sandbox.id}\n`);
   process.exit(0);
 }
@@ -82,6 +96,8 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(memory && { memoryMiB: memory }),
     ...(disk && { diskMiB: disk }),
   };
+  const { idle, audit, for: kind, project, task } = options;
+  const consumer = { ...(kind && { kind }), ...(project && { project }), ...(task && { task }) };
   const routing = {
     ...(policy && { policy }),
     ...(maxPrice !== undefined && { maximumMicroUsdPerHour: maxPrice }),
@@ -95,7 +111,11 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...((image !== undefined || rootfs !== undefined) && { image: imageOf({ image, rootfs }) }),
     ...(options.reuse && { reuse: options.reuse }),
     ...(extensions && { extensions }),
+    ...workspaceOf(options),
     ...(Object.keys(resources).length > 0 && { resources }),
+    ...(idle && { idleMs: idle }),
+    ...(audit && { audit }),
+    ...(Object.keys(consumer).length > 0 && { consumer }),
     ...(Object.keys(routing).length > 0 && { routing }),
     ...networkOf(options),
     ...(requireLimits && { limits: "required" as const }),

@@ -4,8 +4,11 @@ import { durationMs, list, variable } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
 import { allowance, type NetworkOptions, networkOf } from "../network.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
+import { waiting } from "../waiting.ts";
+import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
-interface Options extends NetworkOptions {
+interface Options extends NetworkOptions, WorkspaceOptions {
+  readonly name?: string;
   readonly env?: Record<string, string>;
   readonly cwd?: string;
   readonly timeout?: number;
@@ -16,7 +19,7 @@ interface Options extends NetworkOptions {
 }
 
 export function register(program: Command): void {
-  program
+  const command = program
     .command("run")
     .description("run one command in a fresh sandbox, and take the sandbox down")
     .argument("<argv...>", "the command and its arguments")
@@ -28,15 +31,20 @@ export function register(program: Command): void {
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
     .option("--allow <host>", "a host it may reach, as in api.example.com", allowance)
     .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
+    .option("--name <name>", "a name for the sandbox, to find what it changed in its workspace")
     .option("-t, --tty", "give the command a terminal")
     .option("--json", "give errors as JSON")
     .passThroughOptions()
+    .showHelpAfterError("(name the command to run, as in: sandboxer run -- echo hello)")
     .addHelpText("after", "\nExample:\n  $ echo 'print(6*7)' | sandboxer run --timeout 10s -- python3 -")
     .action(run);
+  addWorkspaceOptions(command);
 }
 
 async function run(argv: string[], options: Options): Promise<void> {
-  const { env = {}, cwd, timeout, ttl, image, rootfs, tty } = options;
+  const { env = {}, cwd, timeout, ttl, image, rootfs, tty, name } = options;
+  // What it writes to a folder's copy is there to be looked at, so it is not thrown away with us.
+  const keeps = options.workspace !== undefined && (options.access ?? "copy-on-write") === "copy-on-write";
   const { withSandboxes } = await import("../connect.ts");
   const { imageOf } = await import("../image.ts");
   let remote: Process | undefined;
@@ -47,21 +55,28 @@ async function run(argv: string[], options: Options): Promise<void> {
   forwardSignals(() => remote, stop);
   whenReaderLeaves(stop);
 
-  const exitCode = await withSandboxes(async (sandboxes) => {
-    const sandbox = await sandboxes.create({
-      image: imageOf({ image, rootfs }),
-      ...networkOf(options),
-      ...lifetime(ttl, timeout),
-    });
-    const finished = start(sandbox);
-    // Whichever is first; the other then ends with its sandbox.
-    finished.catch(() => {});
-    try {
-      return await Promise.race([finished, stopped]);
-    } finally {
-      await sandbox.destroy();
-    }
-  }, TETHERED);
+  // Without anything to keep nobody else knows of the sandbox: killed, we take it with us.
+  const exitCode = await withSandboxes(
+    async (sandboxes) => {
+      const asked = {
+        ...(name !== undefined && { name }),
+        image: imageOf({ image, rootfs }),
+        ...networkOf(options),
+        ...workspaceOf(options),
+        ...lifetime(ttl, timeout),
+      };
+      const sandbox = await waiting("starting a sandbox", sandboxes.create(asked));
+      const finished = start(sandbox);
+      // Whichever is first; the other then ends with its sandbox.
+      finished.catch(() => {});
+      try {
+        return await Promise.race([finished, stopped]);
+      } finally {
+        await (keeps ? keepChanges(sandbox, remote) : sandbox.destroy());
+      }
+    },
+    { tethered: !keeps },
+  );
   process.exit(exitCode);
 
   async function start(sandbox: Handle): Promise<number> {
@@ -80,8 +95,20 @@ async function run(argv: string[], options: Options): Promise<void> {
   }
 }
 
-/** Nobody else knows of the sandbox: killed, we take it with us. */
-const TETHERED = { tethered: true };
+/** The sandbox stays for as long as there is something in it to look at. */
+async function keepChanges(sandbox: Handle, remote: Process | undefined): Promise<void> {
+  const { id, info } = sandbox;
+  // Over already, unless we were told to leave.
+  await remote?.signal("KILL").catch(() => {});
+  if (!(await hasChanges(sandbox).catch(() => false))) await sandbox.destroy();
+  // For a person; what a program reads stays the command's own.
+  else if (process.stderr.isTTY) process.stderr.write(`kept for now: sandboxer diff ${info.name ?? id}\n`);
+}
+
+async function hasChanges({ workspace }: Handle): Promise<boolean> {
+  for await (const _ of await workspace.changes()) return true;
+  return false;
+}
 
 const HOUR_MS = 3_600_000;
 const SLACK_MS = 60_000;

@@ -4,6 +4,7 @@ import { budgetRoutes } from "./budget.ts";
 import { eventRoutes } from "./events.ts";
 import { fileRoutes } from "./files.ts";
 import { keyRoutes } from "./keys.ts";
+import { metricsRoutes } from "./metrics.ts";
 import { networkRoutes } from "./network.ts";
 import { portRoutes } from "./ports.ts";
 import { processRoutes } from "./processes.ts";
@@ -13,10 +14,12 @@ import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
 import { systemRoutes } from "./system.ts";
 import { treeRoutes } from "./trees.ts";
+import { workspaceRoutes } from "./workspaces.ts";
 
 /** Every way in over HTTP. What is not here does not exist. */
 export const ROUTES: readonly Route[] = [
   ...systemRoutes,
+  ...metricsRoutes,
   ...referenceRoutes,
   ...keyRoutes,
   ...budgetRoutes,
@@ -30,4 +33,5 @@ export const ROUTES: readonly Route[] = [
   ...fileRoutes,
   ...attributeRoutes,
   ...treeRoutes,
+  ...workspaceRoutes,
 ];

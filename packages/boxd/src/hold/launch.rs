@@ -32,7 +32,7 @@ impl Hold {
     /// The client comes back at once when the sandbox cannot even be begun.
     pub fn launch(
         &mut self,
-        create: Create,
+        mut create: Create,
         client: Client,
         stream: u32,
     ) -> Result<(), (Client, Failure)> {
@@ -42,6 +42,8 @@ impl Hold {
         };
         let (ids, listener, not_in_force) = room;
         failpoint::reached("folder");
+        let tools = self.tools.layer_over(&create.root.lowers);
+        create.root.lowers.insert(0, tools.to_string_lossy().into_owned());
         let mut record = Record {
             pid: 0,
             start_time: 0,
@@ -133,14 +135,17 @@ impl Hold {
             return Err(Failure::invalid("nobody holds a tether to it"));
         }
         let bases = self.registry.uid_bases();
-        let ids = IdMap::choose(&self.means.ids, self.seed, |base| bases.contains(&base))
+        let writes_to_host =
+            create.root.workspace.as_ref().is_some_and(|one| one.mode != Mode::ReadOnly);
+        let is_used = |base| bases.contains(&base);
+        let ids = IdMap::choose(&self.means.ids, writes_to_host, self.seed, is_used)
             .map_err(|error| Failure::unavailable("user ids", &error))?;
-        let made = match self.folder.make_box(&create.id, ids.base(), has_disk, is_layered(create))
+        let made = match self.folder.make_box(&create.id, ids.root(), has_disk, is_layered(create))
         {
             // Not in the registry, so it is nobody's.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 self.trash.take(&self.folder, Path::new(&create.id));
-                self.folder.make_box(&create.id, ids.base(), has_disk, is_layered(create))
+                self.folder.make_box(&create.id, ids.root(), has_disk, is_layered(create))
             }
             made => made,
         };

@@ -7,7 +7,6 @@ pub mod idmap;
 mod kernel_files;
 mod place;
 mod root;
-mod sudo;
 pub mod trees;
 mod volatile;
 pub mod way_out;
@@ -70,7 +69,7 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Option<Layers>, Fail
         IdMap::Range { .. } => Trees::lent(lent, plan.root),
         // Without privilege hold can clone no mount, but inside its own namespace this process
         // can, with the same rights to the files.
-        IdMap::Shared | IdMap::Single { .. } => {
+        IdMap::Shared | IdMap::SharedWithOwner | IdMap::Single { .. } => {
             let workspace = plan.workspace.map(Pinned::tree_from_inside).transpose()?;
             Trees::clone_all(plan.box_directory, plan.root, None, None, workspace)?
         }
@@ -86,9 +85,6 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Option<Layers>, Fail
         }
         _ => None,
     };
-    if let Some(binary) = &trees.own_binary {
-        sudo::offer(new_root.as_fd(), binary).map_err(step("sudo mount"))?;
-    }
     root::leave_host(new_root).map_err(step("pivot_root"))?;
     if plan.guarded {
         way_out::name_resolver().map_err(step("/etc/resolv.conf"))?;

@@ -14,11 +14,7 @@ pub struct Trees {
     pub lowers: Vec<OwnedFd>,
     pub binds: Vec<OwnedFd>,
     pub workspace: Option<OwnedFd>,
-    /// boxd itself, for who calls it `sudo` inside. None where it has been removed.
-    pub own_binary: Option<OwnedFd>,
 }
-
-const OWN_BINARY: &str = "/proc/self/exe";
 
 impl Trees {
     /// With `ids`, everything but the writable folder is shown through that user namespace's
@@ -49,14 +45,13 @@ impl Trees {
                 shown(Path::new(&bind.source), Depth::WithSubmounts, attributes, ids)
             })
             .collect::<Result<_, _>>()?;
-        let own_binary = find_own_binary(ids);
-        Ok(Trees { writable, lowers, binds, workspace, own_binary })
+        Ok(Trees { writable, lowers, binds, workspace })
     }
 
     /// The trees in the order in which `lent` takes them.
     pub fn into_list(self) -> Vec<OwnedFd> {
         let layers = [self.writable].into_iter().chain(self.lowers);
-        layers.chain(self.binds).chain(self.workspace).chain(self.own_binary).collect()
+        layers.chain(self.binds).chain(self.workspace).collect()
     }
 
     pub fn lent(list: Vec<OwnedFd>, root: &Root) -> Trees {
@@ -64,16 +59,8 @@ impl Trees {
         let writable = list.next().expect("hold lends the writable tree first");
         let lowers = list.by_ref().take(root.lowers.len()).collect();
         let binds = list.by_ref().take(root.mounts.len()).collect();
-        let workspace = root.workspace.as_ref().and_then(|_| list.next());
-        Trees { writable, lowers, binds, workspace, own_binary: list.next() }
+        Trees { writable, lowers, binds, workspace: list.next() }
     }
-}
-
-/// By itself where it can be, because a newer one may lie under its name. In a mount namespace
-/// that is newer than this process's binary, only the name is left.
-fn find_own_binary(ids: Option<BorrowedFd>) -> Option<OwnedFd> {
-    let show = |path: &Path| shown(path, Depth::This, READ_ONLY, ids).ok();
-    show(Path::new(OWN_BINARY)).or_else(|| show(&std::fs::read_link(OWN_BINARY).ok()?))
 }
 
 fn clone(path: &Path, depth: Depth) -> Result<OwnedFd, Failure> {

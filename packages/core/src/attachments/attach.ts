@@ -13,12 +13,14 @@ import {
 import { create } from "../create.ts";
 import type { House } from "../house.ts";
 import { answerOnce, claimOf, type Once } from "../idempotency.ts";
+import { wake } from "../lifecycle/sleep.ts";
 import { tellGuard } from "../network/terms.ts";
 import { parse } from "../parse.ts";
+import { askOf } from "../place.ts";
 import { authorize } from "../policy/authorize.ts";
-import { askOf, findSandbox, locate } from "../reach.ts";
-import { wake } from "../resume.ts";
+import { findSandbox, locate } from "../reach.ts";
 import type { Claim } from "../store/idempotency-store.ts";
+import { inTurn } from "../turns.ts";
 import { type Grants, grantWithin } from "./grants.ts";
 
 /** Lets a principal or one of its conversations into a sandbox: a new one, a named one, or a label's. */
@@ -96,9 +98,11 @@ async function welcome(
   const { expiresAtMs } = sandbox;
   if (returned && expiresAtMs !== undefined) {
     const ttlMs = Math.max(1, expiresAtMs - house.clock.nowMs());
-    await askOf(house, place, (extension, ref, context) => extension.extend(ref, ttlMs, context));
+    await inTurn(house, sandbox.id, () =>
+      askOf(house, place, (extension, ref, context) => extension.extend(ref, ttlMs, context)),
+    );
     house.reaper.forget(sandbox.id);
     house.reaper.watch(sandbox.id, expiresAtMs);
   }
-  if (place.sandbox.state === "paused") await wake(house, principal.id, place);
+  if (place.sandbox.state === "paused") await wake(house, place, { principalId: principal.id });
 }

@@ -1,10 +1,12 @@
 import { SandboxerError } from "@sandboxer/contract";
 import type { House } from "../house.ts";
+import { sleep } from "../lifecycle/sleep.ts";
 import { teardown } from "../lifecycle/teardown.ts";
-import { ask, callContext } from "../registry/registry.ts";
+import { askOf, type Place, placeOf } from "../place.ts";
 import type { Forsaken } from "../store/attachment-store.ts";
+import { inTurn } from "../turns.ts";
 
-const PATIENCE_MS = 30_000;
+const LEFT = "its last attachment left";
 
 /**
  * The last one left. What was made for attachments ends, at once or after its retention; all of
@@ -21,24 +23,25 @@ export async function settleForsaken(house: House): Promise<void> {
 }
 
 async function settle(house: House, { sandbox, retentionMs, retained }: Forsaken): Promise<void> {
-  const { id: sandboxId, location } = sandbox;
+  const { id: sandboxId } = sandbox;
+  const place = placeOf(house, sandbox);
   if (retentionMs === 0) {
-    await teardown(house, sandboxId, { ending: "destroyed", reason: "its last attachment left" });
+    await teardown(house, sandboxId, { ending: "destroyed", reason: LEFT });
     return;
   }
-  if (!location) return;
-  const extension = house.registry.get(location.extensionId);
-  const context = callContext(house.installationId, PATIENCE_MS);
-  if (retentionMs !== undefined && !retained) {
-    const kept = await house.store.retain({ sandboxId, expiresAtMs: house.clock.nowMs() + retentionMs });
-    if (kept?.expiresAtMs === undefined) return;
-    const leftMs = Math.max(1, kept.expiresAtMs - house.clock.nowMs());
-    await ask(extension, () => extension.extend(location.ref, leftMs, context));
-    house.reaper.forget(sandboxId);
-    house.reaper.watch(sandboxId, kept.expiresAtMs);
-  }
-  const { pause } = extension;
-  if (!pause || sandbox.state !== "running") return;
-  await ask(extension, () => pause.pause(location.ref, context));
-  await house.store.pause({ sandboxId, atMs: house.clock.nowMs(), reason: "its last attachment left" });
+  if (!place) return;
+  if (retentionMs !== undefined && !retained) await retain(house, place, retentionMs);
+  if (place.extension.pause && sandbox.state === "running") await sleep(house, place, { reason: LEFT });
+}
+
+async function retain(house: House, place: Place, retentionMs: number): Promise<void> {
+  const { id: sandboxId } = place.sandbox;
+  const kept = await house.store.retain({ sandboxId, expiresAtMs: house.clock.nowMs() + retentionMs });
+  if (kept?.expiresAtMs === undefined) return;
+  const leftMs = Math.max(1, kept.expiresAtMs - house.clock.nowMs());
+  await inTurn(house, sandboxId, () =>
+    askOf(house, place, (extension, ref, context) => extension.extend(ref, leftMs, context)),
+  );
+  house.reaper.forget(sandboxId);
+  house.reaper.watch(sandboxId, kept.expiresAtMs);
 }

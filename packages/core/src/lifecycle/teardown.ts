@@ -32,6 +32,7 @@ async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox
   }
 
   house.pass("destroy.begun");
+  await house.auditor.end(sandbox);
   const { extensionId, ref } = sandbox.location;
   await ask(house.registry.get(extensionId), (extension) =>
     extension.destroy(ref, callContext(house.installationId, DESTROY_PATIENCE_MS)),
@@ -41,6 +42,7 @@ async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox
   house.boxes.drop(sandboxId);
   house.guard?.forget(sandboxId);
   house.reaper.forget(sandboxId);
+  house.idle.forget(sandboxId);
   const atMs = house.clock.nowMs();
   const ended = await house.store.finishDestroy({ sandboxId, atMs, principalId: wish.principalId });
   house.pass("destroy.finished");

@@ -44,6 +44,7 @@ export function authorizeCreate(chain: Chain, body: CreateBody) {
     profile: _,
     ...request
   } = parse(createBodySchema, body);
+  if (request.workspace) authorize(chain, "workspace.mount");
   const spec: SandboxSpec = {
     ...request,
     schema: 1,

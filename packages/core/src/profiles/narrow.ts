@@ -36,6 +36,11 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
       atMost("budgetMicroUsd", budgetMicroUsd, body.budgetMicroUsd),
     ),
     ...either("network", undefined, narrowNetwork(profile.network, asked)),
+    ...either("limits", profile.limits, notBelow(profile.limits, body.limits)),
+    ...either("idleMs", profile.idleMs, atMost("idleMs", profile.idleMs, body.idleMs)),
+    ...either("facets", profile.facets, body.facets && [...(profile.facets ?? []), ...body.facets]),
+    ...either("setup", profile.setup, body.setup && [...(profile.setup ?? []), ...body.setup]),
+    ...reusedAs(profile.scope, body.reuse),
     resources: narrowResources(profile.resources, body.resources),
     env: merged("env", profile.env, body.env),
     labels: merged("labels", profile.labels, body.labels),
@@ -57,6 +62,17 @@ function narrowRouting(profile: Profile["routing"] = {}, asked: Profile["routing
     ...same("policy", profile.policy, asked.policy),
     ...either("maximumMicroUsdPerHour", ceiling, price),
   };
+}
+
+function notBelow(own: Profile["limits"], asked: Profile["limits"]): Profile["limits"] {
+  if (own === "required" && asked === "best-effort") deny("limits", "its limits are required");
+  return asked;
+}
+
+function reusedAs(scope: Profile["scope"], reuse: CreateBody["reuse"]) {
+  if (scope && reuse && reuse.scope !== scope)
+    deny("scope", `it is reused by ${scope}, not by ${reuse.scope}`);
+  return reuse ? { reuse } : {};
 }
 
 function either<K extends string, T>(name: K, own: T | undefined, asked: T | undefined) {

@@ -59,6 +59,9 @@ function whyNot(
     return `isolation is ${manifest.isolation.class}; ${spec.isolation} is asked`;
   }
   if (!manifest.images.includes(spec.image.kind)) return `takes no ${spec.image.kind} image`;
+  if (spec.workspace && !manifest.workspaces?.includes(spec.workspace.mode)) {
+    return `gives no ${spec.workspace.mode} workspace`;
+  }
   if (manifest.egress !== "enforced" && manifest.egress !== "provider") {
     return `cannot deny egress: its rules are ${manifest.egress}`;
   }
@@ -66,6 +69,8 @@ function whyNot(
     return "has no way out that the guard could watch";
   }
   if (!manifest.persistence.includes(spec.persistence)) return `has no ${spec.persistence} sandboxes`;
+  const lacking = spec.facets?.filter((facet) => !manifest.facets.includes(facet)) ?? [];
+  if (lacking.length > 0) return `has no ${lacking.join(", ")}`;
   const { maximumTtlMs } = manifest.limits;
   if (maximumTtlMs !== undefined && spec.ttlMs > maximumTtlMs) {
     return `ends a sandbox after ${maximumTtlMs} ms; ${spec.ttlMs} is asked`;

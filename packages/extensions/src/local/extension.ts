@@ -1,14 +1,15 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { type Box, type Extension, SandboxerError } from "@sandboxer/contract";
-import { Connection, dial, openBox } from "../_kit/boxd/index.ts";
+import { Connection, dial, openBox, openChanges } from "../_kit/boxd/index.ts";
 import { findBoxd } from "../_kit/boxd/path.ts";
 import { explain } from "./close.ts";
+import { createThrough } from "./create.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
 import { heldBoxes } from "./held.ts";
 import { createHold } from "./hold.ts";
 import { openImages } from "./image.ts";
-import { describeLacking, lackingFor, limitsFor } from "./limits.ts";
+import { createLanding } from "./landing.ts";
 import { manifest } from "./manifest.ts";
 import { metricsThrough } from "./metrics.ts";
 import { pauseThrough } from "./pause.ts";
@@ -21,6 +22,8 @@ export interface LocalOptions {
   readonly boxdPath?: string;
   /** How many sandboxes of each kind that is asked for are kept ready; none, unless said. */
   readonly pool?: number;
+  /** Where this installation keeps everything; no sandbox is ever shown it. */
+  readonly home?: string;
   /** Told of every step of a create, for tests that end the gateway there. */
   readonly failpoint?: PassLocalFailPoint;
 }
@@ -31,10 +34,21 @@ export function createLocalExtension(options: LocalOptions): Extension {
   const hold = createHold(dir, boxdPath, pass);
   const images = openImages(join(dir, "images"));
   const hostId = hostname();
+  const landing = createLanding(dir, boxdPath);
 
   const explainClose = (ref: string) => explain(ref, () => heldBoxes(hold, hostId, ref));
 
   const pool = createPool(hold, poolSize, explainClose);
+  const ownFolders = options.home === undefined ? [dir] : [dir, options.home];
+  const workshop = { hold, images, pool, pass, ownFolders, explainClose };
+
+  const open = async (connection: Connection, ref: string, bestEffort: readonly string[]): Promise<Box> => {
+    const box = await openBox(connection, { ref, hostId, bestEffort });
+    return {
+      ...box,
+      workspace: openChanges(connection, (layer, options) => landing.land(ref, layer, options)),
+    };
+  };
 
   const attach = async (ref: string): Promise<Box> => {
     const [found] = await heldBoxes(hold, hostId, ref);
@@ -42,51 +56,31 @@ export function createLocalExtension(options: LocalOptions): Extension {
     const socket = found && (await dial(hold.socketOf(ref)));
     if (!socket) throw new SandboxerError("not_found", `no sandbox ${ref} on this machine`);
     const connection = new Connection(socket, () => explainClose(ref));
-    return openBox(connection, { ref, hostId, bestEffort: found.bestEffort });
+    return open(connection, ref, found.bestEffort);
   };
 
   return {
     manifest,
     probe: () => probeHost(boxdPath),
 
-    async create(spec, { sandboxId, installationId, tethered = false }) {
-      const root = await images.rootOf(spec.image);
-      pass("local.image");
-      if (tethered) await hold.tether(sandboxId);
-      // Beside the create, which is not held up by it.
-      const lacking = hold.lacking();
-      lacking.catch(() => {});
-      const members = {
-        id: sandboxId,
-        installation: installationId,
-        root,
-        hostname: "sandbox",
-        env: spec.env,
-        ttlMs: spec.ttlMs,
-        labels: spec.labels,
-        limits: limitsFor(spec),
-        guarded: spec.network.egress === "guarded",
-        deniesRoot: spec.root === "denied",
-        tethered,
-      };
-      let connection: Connection;
+    async create(spec, context) {
+      const { sandboxId } = context;
       try {
-        connection =
-          (await pool.claim(members)) ?? (await hold.create(members, () => explainClose(sandboxId)));
+        const { connection, bestEffort } = await createThrough(workshop, spec, context);
+        pass("local.answered");
+        return await open(connection, sandboxId, bestEffort);
       } catch (error) {
         // Asked twice with the same id there is still one sandbox, and it is this one.
         if (SandboxerError.is(error) && error.code === "conflict") return attach(sandboxId);
         throw error;
-      } finally {
-        pool.replenishLater(members);
       }
-      pass("local.answered");
-      const bestEffort = describeLacking(lackingFor(spec, await lacking));
-      return openBox(connection, { ref: sandboxId, hostId, bestEffort });
     },
 
     attach,
-    list: () => heldBoxes(hold, hostId),
+    async list() {
+      await landing.recover();
+      return heldBoxes(hold, hostId);
+    },
 
     async destroy(ref) {
       hold.untether(ref);

@@ -15,7 +15,7 @@ import { ETC } from "./etc.ts";
 import type { Mount, Root } from "./root.ts";
 
 /** Raised whenever the skeleton below changes, so that an older one is not used. */
-const SKELETON_VERSION = 3;
+const SKELETON_VERSION = 2;
 
 /** Top-level folders that hold programs. On a merged-/usr system all but the first are links. */
 const PROGRAMS = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
@@ -23,11 +23,7 @@ const PROGRAMS = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 /** Parts of the host's /etc that programs need and that tell nothing about the host's people. */
 const SHARED_ETC = ["alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/certs"];
 
-const FOLDERS =
-  "dev etc etc/ssl home mnt opt proc root run run/boxd run/boxd/bin srv sys tmp var var/tmp".split(" ");
-
-/** Where boxd puts its own, so that it need not make the place for every sandbox. */
-const SUDO = "run/boxd/bin/sudo";
+const FOLDERS = "dev etc etc/ssl home mnt opt proc root run srv sys tmp var var/tmp".split(" ");
 
 /**
  * There is no sysfs inside: it tells too much about the host, and some hosts cannot give one. These
@@ -73,7 +69,6 @@ async function buildSkeleton(place: string): Promise<void> {
   for (const [name, content] of Object.entries(ETC)) {
     await writeFile(join(place, "etc", name), content, { mode: 0o644 });
   }
-  await writeFile(join(place, SUDO), "", { mode: 0o644 });
   for (const folder of PROGRAMS) {
     const target = await readlink(`/${folder}`).catch(() => undefined);
     if (target !== undefined) await symlink(target, join(place, folder));

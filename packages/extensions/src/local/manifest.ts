@@ -10,7 +10,8 @@ export const manifest: Manifest = {
   // when seccomp, cgroups and the posture test are in.
   isolation: { class: "process", technology: "linux namespaces" },
   images: ["host", "rootfs"],
-  facets: ["pty", "ports", "users", "pause", "metrics", "network"],
+  facets: ["pty", "ports", "users", "pause", "metrics", "workspaces", "network"],
+  workspaces: ["read-only", "read-write", "copy-on-write"],
   persistence: ["ephemeral"],
   // A network namespace with loopback alone, or with a way that leads to the guard and nowhere else.
   egress: "enforced",

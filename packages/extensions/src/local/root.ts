@@ -3,6 +3,15 @@ export interface Root {
   readonly lowers: readonly string[];
   readonly mounts: readonly Mount[];
   readonly tmpfs: readonly string[];
+  readonly workspace?: MountedWorkspace;
+}
+
+export interface MountedWorkspace {
+  readonly source: string;
+  readonly target: string;
+  readonly mode: string;
+  readonly forbidden: readonly string[];
+  readonly tooWide: readonly string[];
 }
 
 export interface Mount {

@@ -13,6 +13,8 @@ use std::io;
 
 /// Larger files are told without their lines.
 const MOST_TEXT: u64 = 1 << 20;
+/// A change is one line of JSON, and nobody should have to take one without an end.
+const MOST_PATCH: usize = 512 * 1024;
 
 pub struct Changes {
     walk: Walk,
@@ -126,7 +128,9 @@ fn add_lines(line: &mut Value, Found { new, old, .. }: &Found, detail: Detail) -
     let difference = text::differ(&contents[0], &contents[1]);
     line["added"] = json!(difference.added);
     line["removed"] = json!(difference.removed);
-    if detail == Detail::Patch {
+    if detail == Detail::Patch && difference.hunks.len() > MOST_PATCH {
+        line["large"] = json!(true);
+    } else if detail == Detail::Patch {
         line["patch"] = json!(String::from_utf8_lossy(&difference.hunks));
     }
     Ok(())

@@ -1,3 +1,4 @@
 export { openBox } from "./box.ts";
+export { openChanges } from "./changes.ts";
 export { Connection } from "./connection.ts";
 export { dial } from "./dial.ts";

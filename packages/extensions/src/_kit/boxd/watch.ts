@@ -1,6 +1,7 @@
 import { type FileChange, type FileWatch, fileChangeSchema, SandboxerError } from "@sandboxer/contract";
 import type { Connection } from "./connection.ts";
 import { content } from "./content.ts";
+import { linesOf } from "./lines.ts";
 
 /** boxd's paths end at 4,096 bytes; a longer line is not boxd's. */
 const MAXIMUM_LINE_CHARACTERS = 65_536;
@@ -16,14 +17,7 @@ export async function openWatch(
 }
 
 async function* changes(source: AsyncIterable<Uint8Array>): AsyncGenerator<FileChange> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const part of source) {
-    const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    if (rest.length > MAXIMUM_LINE_CHARACTERS) throw broken();
-    for (const line of lines) yield changeOf(line);
-  }
+  for await (const line of linesOf(source, MAXIMUM_LINE_CHARACTERS)) yield changeOf(line);
 }
 
 function changeOf(line: string): FileChange {

@@ -1,0 +1,37 @@
+import { once } from "node:events";
+import type { Command } from "commander";
+
+interface Options {
+  readonly stat?: true;
+  readonly json?: true;
+}
+
+export function register(program: Command): void {
+  program
+    .command("diff")
+    .description("show what a sandbox changed in its copy-on-write workspace")
+    .argument("[sandbox]", "its id or name; left out, the newest that works on this folder")
+    .argument("[paths...]", "only these, relative to the workspace")
+    .option("--stat", "one line for each change")
+    .option("--json", "one JSON object for each change; give errors as JSON")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  $ sandboxer diff build | git apply\n  $ sandboxer diff build --stat src",
+    )
+    .action(diff);
+}
+
+async function diff(idOrName: string | undefined, paths: string[], { stat, json }: Options): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const { patchOf, summaryOf } = await import("../patch.ts");
+  const { workspaceSandbox } = await import("../workspace.ts");
+  await withClient(async (client) => {
+    const sandbox = await workspaceSandbox(client, idOrName);
+    const detail = stat ? "counts" : "patch";
+    for await (const change of await sandbox.workspace.changes({ paths, detail })) {
+      const text = json ? `${JSON.stringify(change)}\n` : stat ? `${summaryOf(change)}\n` : patchOf(change);
+      if (text && !process.stdout.write(text)) await once(process.stdout, "drain");
+    }
+  });
+  process.exit(0);
+}

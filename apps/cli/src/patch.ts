@@ -1,0 +1,66 @@
+import type { WorkspaceChange } from "@sandboxer/contract";
+
+const TYPE_BITS: Readonly<Record<string, number>> = { file: 0o100000, symlink: 0o120000 };
+
+/** A change as `git diff` writes it, so that `git apply` and every viewer understand it. */
+export function patchOf(change: WorkspaceChange): string {
+  const { path, type, oldType = type } = change;
+  // Git knows no folders.
+  const [before, after] = [
+    change.change === "added" ? undefined : oldType,
+    change.change === "deleted" ? undefined : type,
+  ];
+  if (!isTold(before) && !isTold(after)) return "";
+  const [a, b] = [quoted(`a/${path}`), quoted(`b/${path}`)];
+  const lines = [`diff --git ${a} ${b}`];
+  const [oldMode, newMode] = [bits(before, change.oldMode), bits(after, change.mode)];
+  if (!isTold(before)) lines.push(`new file mode ${newMode}`);
+  else if (!isTold(after)) lines.push(`deleted file mode ${oldMode}`);
+  else if (oldMode !== newMode) lines.push(`old mode ${oldMode}`, `new mode ${newMode}`);
+  const [from, to] = [isTold(before) ? a : "/dev/null", isTold(after) ? b : "/dev/null"];
+  if (change.patch) lines.push(`--- ${from}`, `+++ ${to}`, change.patch.replace(/\n$/, ""));
+  else if (change.binary || change.large) lines.push(`Binary files ${from} and ${to} differ`);
+  return `${lines.join("\n")}\n`;
+}
+
+function isTold(type: string | undefined): boolean {
+  return type === "file" || type === "symlink";
+}
+
+/** Git keeps no more of a mode than whether it can be executed. */
+function bits(type: string | undefined, mode = 0): string {
+  if (type === "symlink") return "120000";
+  return ((TYPE_BITS[type ?? "file"] ?? 0o100000) | (mode & 0o111 ? 0o755 : 0o644)).toString(8);
+}
+
+/** As git quotes what a terminal or a parser could misread. */
+function quoted(path: string): string {
+  if (!/[\p{Cc}"\\\p{Bidi_Control}]/u.test(path)) return path;
+  const escaped = path.replace(/[\p{Cc}"\\\p{Bidi_Control}]/gu, (character) =>
+    character === '"' || character === "\\"
+      ? `\\${character}`
+      : [...new TextEncoder().encode(character)]
+          .map((byte) => `\\${byte.toString(8).padStart(3, "0")}`)
+          .join(""),
+  );
+  return `"${escaped}"`;
+}
+
+const MARKS = { added: "A", changed: "M", deleted: "D" } as const;
+
+/** One line: what happened, to what, and how much of it. */
+export function summaryOf(change: WorkspaceChange): string {
+  const { path, type, mode, oldMode, added, removed } = change;
+  const isFolder = type === "directory" ? "/" : "";
+  const notes = [
+    added !== undefined && `+${added} -${removed}`,
+    change.binary && "binary",
+    change.large && "large",
+    change.oldType && change.oldType !== type && `was a ${change.oldType}`,
+    mode !== undefined && oldMode !== undefined && mode !== oldMode && `${octal(oldMode)} → ${octal(mode)}`,
+    type === "other" && "stays in the sandbox",
+  ].filter(Boolean);
+  return `${MARKS[change.change]}  ${quoted(path + isFolder)}${notes.length > 0 ? `  (${notes.join(", ")})` : ""}`;
+}
+
+const octal = (mode: number): string => mode.toString(8).padStart(4, "0");

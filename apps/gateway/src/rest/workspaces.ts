@@ -1,0 +1,55 @@
+import {
+  appliedSchema,
+  applyBodySchema,
+  changesBodySchema,
+  rollbackBodySchema,
+  rolledBackSchema,
+  workspaceChangeSchema,
+} from "@sandboxer/contract";
+import { lineStream } from "./line-stream.ts";
+import { sandboxParams } from "./parameters.ts";
+import { route } from "./route.ts";
+
+/** A sandbox's copy-on-write workspace: what was changed, and what becomes of it. */
+export const workspaceRoutes = [
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/workspace/diff",
+      operation: "sandbox.files",
+      summary: "How the workspace differs from the host's folder",
+      params: sandboxParams,
+      body: changesBodySchema,
+      answer: { type: "ndjson", schema: workspaceChangeSchema },
+    },
+    async ({ core, principal, report, params, body }) => {
+      const changes = await core.diff(principal, params.id, body);
+      const leave = () => void changes[Symbol.asyncIterator]().return?.();
+      return { body: lineStream(changes, report, leave) };
+    },
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/workspace/apply",
+      operation: "workspace.apply",
+      summary: "Bring the changes to the host's folder, all or nothing",
+      params: sandboxParams,
+      body: applyBodySchema,
+      answer: { type: "json", status: 200, schema: appliedSchema },
+    },
+    ({ core, principal, params, body }) => core.apply(principal, params.id, body),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/workspace/rollback",
+      operation: "sandbox.files",
+      summary: "Take the changes back inside, as before anything ran",
+      params: sandboxParams,
+      body: rollbackBodySchema,
+      answer: { type: "json", status: 200, schema: rolledBackSchema },
+    },
+    ({ core, principal, params, body }) => core.rollback(principal, params.id, body),
+  ),
+];

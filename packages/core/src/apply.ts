@@ -1,0 +1,38 @@
+import { type Applied, type ApplyOptions, applyBodySchema, type Principal } from "@sandboxer/contract";
+import { refuseGuest } from "./attachments/acting.ts";
+import { demand } from "./facet.ts";
+import type { House } from "./house.ts";
+import { parse } from "./parse.ts";
+import { authorize } from "./policy/authorize.ts";
+import { reach } from "./reach.ts";
+
+/** The log names this many of the paths. */
+const NAMED_AT_MOST = 100;
+
+/** The one way by which anything of a copy-on-write workspace reaches the host. */
+export async function apply(
+  house: House,
+  principal: Principal,
+  idOrName: string,
+  options: ApplyOptions = {},
+): Promise<Applied> {
+  authorize(principal.chain, "workspace.apply");
+  const asked = parse(applyBodySchema, options);
+  const { sandbox, box } = await reach(house, principal, "workspace.apply", idOrName);
+  await refuseGuest(house, principal, sandbox);
+  const applied = await demand("workspaces", box.workspace).apply(asked);
+  await house.journal.record({
+    type: "workspace.applied",
+    orgId: sandbox.orgId,
+    atMs: house.clock.nowMs(),
+    sandboxId: sandbox.id,
+    principalId: principal.id,
+    data: {
+      source: sandbox.spec.workspace?.source,
+      force: asked.force,
+      applied: applied.applied,
+      paths: applied.paths.slice(0, NAMED_AT_MOST),
+    },
+  });
+  return applied;
+}

@@ -1,0 +1,25 @@
+import {
+  type ChangesOptions,
+  changesBodySchema,
+  type Principal,
+  type WorkspaceChange,
+} from "@sandboxer/contract";
+import { demand } from "./facet.ts";
+import type { House } from "./house.ts";
+import { leasedItems } from "./leased.ts";
+import { parse } from "./parse.ts";
+import { authorize } from "./policy/authorize.ts";
+import { reach } from "./reach.ts";
+
+export async function diff(
+  house: House,
+  principal: Principal,
+  idOrName: string,
+  options: ChangesOptions = {},
+): Promise<AsyncIterable<WorkspaceChange>> {
+  authorize(principal.chain, "sandbox.files");
+  const asked = parse(changesBodySchema, options);
+  const { box } = await reach(house, principal, "sandbox.files", idOrName);
+  const changes = await demand("workspaces", box.workspace).changes(asked);
+  return leasedItems(house.leases, principal, box, changes);
+}

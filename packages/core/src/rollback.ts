@@ -1,0 +1,35 @@
+import {
+  type Principal,
+  type RollbackOptions,
+  type RolledBack,
+  rollbackBodySchema,
+} from "@sandboxer/contract";
+import { actingIn } from "./attachments/acting.ts";
+import { refuseReadOnly } from "./attachments/confine.ts";
+import { demand } from "./facet.ts";
+import type { House } from "./house.ts";
+import { parse } from "./parse.ts";
+import { authorize } from "./policy/authorize.ts";
+import { reach } from "./reach.ts";
+
+export async function rollback(
+  house: House,
+  principal: Principal,
+  idOrName: string,
+  options: RollbackOptions = {},
+): Promise<RolledBack> {
+  authorize(principal.chain, "sandbox.files");
+  const asked = parse(rollbackBodySchema, options);
+  const { sandbox, box } = await reach(house, principal, "sandbox.files", idOrName);
+  refuseReadOnly(await actingIn(house, principal, sandbox), "take changes back");
+  const rolledBack = await demand("workspaces", box.workspace).rollback(asked);
+  await house.journal.record({
+    type: "workspace.rolled-back",
+    orgId: sandbox.orgId,
+    atMs: house.clock.nowMs(),
+    sandboxId: sandbox.id,
+    principalId: principal.id,
+    data: { ...rolledBack },
+  });
+  return rolledBack;
+}

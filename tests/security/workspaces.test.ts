@@ -1,0 +1,241 @@
+import {
+  access,
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import {
+  type Box,
+  collect,
+  type Extension,
+  execRequestSchema,
+  newRowId,
+  newSandboxId,
+  type WorkspaceMode,
+} from "@sandboxer/contract";
+import { createLocalExtension } from "@sandboxer/extensions/local";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { PLAIN_SPEC } from "../conformance/direct.ts";
+import { removeEngine } from "../conformance/remove-engine.ts";
+import { treeHash } from "./tree-hash.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const context = { installationId: newRowId("ins"), orgId: newRowId("org") };
+const A_TICK_MS = 15;
+
+describe("folders of the host in a sandbox", () => {
+  let place: string;
+  let project: string;
+  let home: string;
+  let extension: Extension;
+
+  const create = (source: string, mode: WorkspaceMode = "copy-on-write", allowSensitive = false) =>
+    extension.create(
+      { ...PLAIN_SPEC, workspace: { source, target: "/workspace", mode, allowSensitive } },
+      { ...context, sandboxId: newSandboxId() },
+    );
+  const destroy = (box: Box) => extension.destroy(box.ref, context);
+  const sh = async (box: Box, script: string, user?: string) => {
+    const request = execRequestSchema.parse({ argv: ["/bin/sh", "-c", script], ...(user && { user }) });
+    const { stdout, exit } = await collect(await box.exec(request, "att"));
+    return { text: new TextDecoder().decode(stdout), exit };
+  };
+
+  beforeAll(async () => {
+    place = await mkdtemp(join(tmpdir(), "sandboxer-workspaces-"));
+    await chmod(place, 0o755);
+    project = join(place, "project");
+    home = join(place, "home");
+    for (const folder of ["project/src", "home/.ssh", "home/.config/gh", "home/work/deep", "outside"]) {
+      await mkdir(join(place, folder), { recursive: true });
+    }
+    await writeFile(join(place, "home/.ssh/id"), "SECRET");
+    await writeFile(join(project, "file"), "content\n");
+    await writeFile(join(place, "outside/canary"), "canary\n");
+    vi.stubEnv("HOME", home);
+    extension = createLocalExtension({ dir: join(place, "engine"), home: join(place, "installation") });
+  });
+  afterAll(async () => {
+    await extension.close();
+    vi.unstubAllEnvs();
+    await removeEngine(join(place, "engine"), place);
+  });
+
+  it("refuses what is sensitive, is part of it or holds it, under every name", async () => {
+    await symlink(join(home, ".ssh"), join(place, "alias"));
+    await symlink(home, join(place, "home-alias"));
+    await symlink("/", join(place, "root-alias"));
+    await mkdir(join(place, "installation/deep"), { recursive: true });
+    const refused = [
+      ...["/", "/etc", "/etc/ssl", "/home", "/usr", "/var", "/tmp", "/proc/self", "/dev/shm", "/run"],
+      ...[home, join(home, ".ssh"), join(home, ".config/gh"), join(place, "alias"), place],
+      ...[join(place, "home-alias"), join(place, "home-alias/.ssh"), join(place, "root-alias")],
+      ...[join(place, "root-alias/etc"), join(place, "engine"), join(place, "installation/deep"), homedir()],
+    ];
+    for (const source of refused) {
+      const outcome = await create(source, "read-only").then(destroy, (error) => error.code);
+      expect([source, outcome]).toEqual([source, "policy_denied"]);
+    }
+    for (const source of [project, join(home, "work"), join(place, "home-alias/work/deep")]) {
+      await destroy(await create(source, "read-only"));
+    }
+  });
+
+  it("gives what is sensitive only to who says so in so many words", async () => {
+    const box = await create(join(home, ".ssh"), "read-only", true);
+    expect((await sh(box, "cat id")).text).toBe("SECRET");
+    await destroy(box);
+  });
+
+  it("FS-5 shows the folder that was judged, or none, however fast its name changes", async () => {
+    const way = join(place, "way");
+    const swapper = new Worker(
+      `const { symlinkSync, renameSync } = require("node:fs");
+       const { workerData: [way, ...targets] } = require("node:worker_threads");
+       for (let i = 0; ; i++) { symlinkSync(targets[i % 2], way + ".new"); renameSync(way + ".new", way); }`,
+      { eval: true, workerData: [way, project, join(home, ".ssh")] },
+    );
+    const seen = new Set<string>();
+    try {
+      await vi.waitFor(() => readlink(way));
+      for (let round = 0; round < 150; round++) {
+        const outcome = await create(way, "read-only").then(
+          async (box) => {
+            const { text } = await sh(box, "ls");
+            await destroy(box);
+            return text;
+          },
+          (error) => error.code,
+        );
+        seen.add(outcome);
+      }
+    } finally {
+      await swapper.terminate();
+      await rm(`${way}.new`, { force: true });
+    }
+    // Both were met, or nothing was raced.
+    expect([...seen].sort()).toEqual(["file\nsrc\n", "policy_denied"]);
+  });
+
+  it("FS-7 leaves the host's tree as it was, whatever is done to the copy and however it ends", async () => {
+    const hashes = () => Promise.all([treeHash(project), treeHash(join(place, "outside"))]);
+    const before = await hashes();
+    const box = await create(project);
+    const outside = join(place, "outside");
+    await sh(
+      box,
+      `rm -rf src file; ln -s ${outside} src; ln -s ${outside}/canary file; mkdir d; ln -s / d/root;
+       echo x > src/canary; echo x > file; mkdir -p deep/.sandboxer-apply-1; chmod 000 d; sleep 100 & exit 0`,
+    );
+    expect((await sh(box, "rm -rf /workspace/* /workspace/.*", "root")).exit).toBeDefined();
+    await destroy(box);
+    await vi.waitFor(async () => expect(await readdir(join(place, "engine/trash"))).toEqual([]));
+    expect(await hashes()).toEqual(before);
+    // The control: such a change would have been seen.
+    await writeFile(join(place, "outside/more"), "");
+    expect(await hashes()).not.toEqual(before);
+    await rm(join(place, "outside/more"));
+  });
+
+  it("FS-1 never writes through a link that was put on the way meanwhile", async () => {
+    await sleep(A_TICK_MS);
+    const box = await create(project);
+    await sh(box, "echo planted > src/canary");
+    await rm(join(project, "src"), { recursive: true });
+    await symlink(join(place, "outside"), join(project, "src"));
+    await expect(box.workspace?.apply()).rejects.toMatchObject({ code: "conflict" });
+    // Told to overwrite, it replaces the link itself.
+    await box.workspace?.apply({ force: true });
+    expect(await readFile(join(project, "src/canary"), "utf8")).toBe("planted\n");
+    expect(await readFile(join(place, "outside/canary"), "utf8")).toBe("canary\n");
+    await destroy(box);
+    await rm(join(project, "src/canary"));
+  });
+
+  it("FS-2 brings no device, pipe, socket or set-user-id bit to the host", async () => {
+    await sleep(A_TICK_MS);
+    const box = await create(project);
+    await sh(
+      box,
+      "mkfifo pipe; cp /bin/true tool; chmod 6755 tool; python3 -c 'import socket as s; s.socket(1).bind(\"sock\")'",
+    );
+    const applied = await box.workspace?.apply();
+    expect(applied).toMatchObject({ applied: 1, paths: ["tool"] });
+    const mode = Number.parseInt((await sh(box, "stat -c %a tool")).text, 8);
+    expect(mode).toBe(0o6755);
+    const names = await readdir(project, { withFileTypes: true });
+    expect(names.filter((entry) => !entry.isFile() && !entry.isDirectory())).toEqual([]);
+    const { stat } = await import("node:fs/promises");
+    expect((await stat(join(project, "tool"))).mode & 0o7777).toBe(0o755);
+    await destroy(box);
+    await rm(join(project, "tool"));
+  });
+
+  it("FS-8 runs nothing of the project on the host", async () => {
+    await sleep(A_TICK_MS);
+    const marker = join(place, "ran");
+    const box = await create(project);
+    const fake = `printf '#!/bin/sh\\ntouch ${marker}\\n'`;
+    await sh(
+      box,
+      `for name in git tar node boxd diff; do ${fake} > $name; chmod +x $name; done
+       mkdir -p .git/hooks; ${fake} > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout
+       printf '[core]\\nfsmonitor = ${marker}' > .git/config`,
+    );
+    const directory = process.cwd();
+    process.chdir(project);
+    vi.stubEnv("PATH", `.:${process.env.PATH}`);
+    try {
+      for await (const _ of (await box.workspace?.changes({ detail: "patch" })) ?? []);
+      const applied = await box.workspace?.apply();
+      const held = applied?.heldBack.map(({ path }) => path);
+      expect(held).toEqual([".git/config", ".git/hooks", ".git/hooks/post-checkout"]);
+      await box.workspace?.rollback();
+    } finally {
+      process.chdir(directory);
+    }
+    await expect(access(marker)).rejects.toThrow("ENOENT");
+    await destroy(box);
+  });
+
+  it("tells and applies after hold was killed, since the layer is the sandbox's own", async () => {
+    const box = await create(project);
+    await sh(box, "echo more >> file");
+    const { readFileSync } = await import("node:fs");
+    const [pid] = (await readdir("/proc")).filter((name) => {
+      if (!/^\d+$/.test(name)) return false;
+      try {
+        const line = readFileSync(`/proc/${name}/cmdline`, "utf8");
+        return line.includes("hold") && line.includes(join(place, "engine"));
+      } catch {
+        return false;
+      }
+    });
+    process.kill(Number(pid), "SIGKILL");
+    await vi.waitFor(async () => {
+      const boxes = await extension.list(context);
+      expect(boxes.map(({ ref }) => ref)).toContain(box.ref);
+    });
+    const again = await extension.attach(box.ref, context);
+    const found = [];
+    for await (const { path } of (await again.workspace?.changes()) ?? []) found.push(path);
+    expect(found).toEqual(["file"]);
+    await sleep(A_TICK_MS);
+    expect((await again.workspace?.apply())?.applied).toBe(1);
+    await destroy(box);
+  });
+});
