@@ -34,6 +34,7 @@ import { createIdle } from "./lifecycle/idle.ts";
 import { createReaper } from "./lifecycle/reaper.ts";
 import { list } from "./list.ts";
 import { metrics } from "./metrics.ts";
+import { createOrg, listOrgs } from "./orgs.ts";
 import { pause } from "./pause.ts";
 import { enterPreview, openPreview } from "./preview.ts";
 import { listProfiles } from "./profiles/offers.ts";
@@ -122,6 +123,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   return {
     authenticate: verb(authenticate),
     whoami: verb(whoami),
+    createOrg: verb(createOrg),
+    listOrgs: verb(listOrgs),
     createKey: verb(createKey),
     listKeys: verb(listKeys),
     revokeKey: verb(revokeKey),
