@@ -63,7 +63,7 @@ describe("an image that docker lacks", () => {
   });
 
   it("is refused from a registry that nobody listed, and the registry is not asked", async () => {
-    const attempt = extension(["registry.example.com"]).create(specOf(`${registry}/team/tools:7`), {
+    const attempt = extension(["default"]).create(specOf(`${registry}/team/tools:7`), {
       ...context,
       sandboxId: newSandboxId(),
     });

@@ -19,6 +19,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     extend: () => import("./commands/extend.ts"),
     recreate: () => import("./commands/recreate.ts"),
     reach: () => import("./commands/reach.ts"),
+    net: () => import("./commands/net.ts"),
     stats: () => import("./commands/stats.ts"),
     receipt: () => import("./commands/receipt.ts"),
     rm: () => import("./commands/rm.ts"),
@@ -45,6 +46,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
   "This installation:": {
     up: () => import("./commands/up.ts"),
     doctor: () => import("./commands/doctor.ts"),
+    orgs: () => import("./commands/orgs.ts"),
     keys: () => import("./commands/keys.ts"),
     budget: () => import("./commands/budget.ts"),
     profiles: () => import("./commands/profiles.ts"),

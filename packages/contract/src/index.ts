@@ -13,6 +13,7 @@ export {
   budgetSchema,
   type ExtendBody,
   extendBodySchema,
+  type SetBudgetBody,
   setBudgetBodySchema,
 } from "./budget.ts";
 export {
@@ -49,6 +50,7 @@ export type {
   ListedBox,
   Location,
   MetricsFacet,
+  NetworkFacet,
   PauseFacet,
   Users,
 } from "./extension.ts";
@@ -68,6 +70,18 @@ export {
   unpackedSchema,
   type WriteOptions,
 } from "./files.ts";
+export {
+  type Guard,
+  type GuardDoor,
+  type GuardedUsers,
+  guardedUsersSchema,
+  type NetworkCall,
+  networkCallListSchema,
+  networkCallSchema,
+  type Protected,
+  type Terms,
+} from "./guard.ts";
+export { canonicalHost, type Host, type HostPattern, parseHostPattern } from "./host.ts";
 export {
   extensionIdSchema,
   nameSchema,
@@ -111,6 +125,24 @@ export {
 export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } from "./manifest.ts";
 export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
+export {
+  egressRuleSchema,
+  type GuardedNetwork,
+  type GuardedNetworkInput,
+  guardedNetworkSchema,
+  type Network,
+  type NetworkRule,
+  networkSchema,
+} from "./network.ts";
+export {
+  type CreatedOrg,
+  type CreateOrgBody,
+  createdOrgSchema,
+  createOrgBodySchema,
+  type Org,
+  orgListSchema,
+  orgSchema,
+} from "./org.ts";
 export { type ByteStream, type Ports, portSchema } from "./ports.ts";
 export {
   type CreatePreviewBody,

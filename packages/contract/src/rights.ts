@@ -11,6 +11,7 @@ export const OPERATIONS = [
   "sandbox.ports",
   "sandbox.extend",
   "sandbox.pause",
+  "sandbox.network",
   "sandbox.destroy",
   "sandbox.attach",
   "workspace.mount",
@@ -22,6 +23,7 @@ export const OPERATIONS = [
   "profile.publish",
   "event.read",
   "webhook.write",
+  "org.write",
 ] as const;
 export const operationSchema = z.enum(OPERATIONS);
 export type Operation = z.infer<typeof operationSchema>;

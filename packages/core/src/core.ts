@@ -10,7 +10,9 @@ import type {
   ChangesOptions,
   CreateBody,
   CreatedKey,
+  CreatedOrg,
   CreateKeyBody,
+  CreateOrgBody,
   CreatePreviewBody,
   CreateWebhookBody,
   Event,
@@ -19,7 +21,10 @@ import type {
   Files,
   Key,
   Metrics,
+  NetworkCall,
+  NetworkRule,
   OfferedProfile,
+  Org,
   Principal,
   Probe,
   Process,
@@ -31,6 +36,7 @@ import type {
   RolledBack,
   Sandbox,
   SandboxState,
+  SetBudgetBody,
   Suggestion,
   TerminalSize,
   Webhook,
@@ -47,6 +53,9 @@ export interface Core {
   /** Who holds this key. `unauthenticated` when nobody does. */
   authenticate(apiKey: string): Promise<Principal>;
   whoami(principal: Principal): Promise<Whoami>;
+  /** A tenant of its own with its root key. The installation's root key's alone. */
+  createOrg(principal: Principal, body: CreateOrgBody, once?: Once): Promise<CreatedOrg>;
+  listOrgs(principal: Principal): Promise<Org[]>;
   /** A key derived from the caller's, never wider than that one. The key itself is shown only here. */
   createKey(principal: Principal, body: CreateKeyBody, once?: Once): Promise<CreatedKey>;
   /** The caller's key and everything derived from it. */
@@ -106,7 +115,7 @@ export interface Core {
   /** The account that the caller's sandboxes draw on. */
   getBudget(principal: Principal): Promise<Budget>;
   /** What the whole org may spend, `null` for no limit. The root key's alone. */
-  setBudget(principal: Principal, body: { limitMicroUsd: number | null }): Promise<Budget>;
+  setBudget(principal: Principal, body: SetBudgetBody): Promise<Budget>;
   /** Where it ran and why, how long, what it cost, and for whom. */
   receipt(principal: Principal, idOrName: string): Promise<Receipt>;
   /** Stops every process where it is; of what is paused, succeeds. Its time runs on. */
@@ -114,6 +123,14 @@ export interface Core {
   /** Of what runs, succeeds. */
   resume(principal: Principal, idOrName: string): Promise<Sandbox>;
   metrics(principal: Principal, idOrName: string): Promise<Metrics>;
+  /** The rules of its way out from now on. `invalid_state` for one that has none. */
+  changeNetwork(principal: Principal, idOrName: string, body: unknown): Promise<Sandbox>;
+  /** What it tried, and the rules that would have allowed what was not. */
+  networkCalls(
+    principal: Principal,
+    idOrName: string,
+    afterSeq?: number,
+  ): Promise<{ calls: NetworkCall[]; proposed: NetworkRule[] }>;
   /** Of what is over, succeeds and answers how it ended. */
   destroy(principal: Principal, idOrName: string): Promise<Sandbox>;
   /** The route a create would take, with every rejected extension and its reason. Starts nothing. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Extension, newRowId, SandboxerError } from "@sandboxer/contract";
+import { type Extension, type Guard, newRowId, SandboxerError } from "@sandboxer/contract";
 import { apply } from "./apply.ts";
 import { attachProcess } from "./attach-process.ts";
 import { attach } from "./attachments/attach.ts";
@@ -34,6 +34,8 @@ import { createIdle } from "./lifecycle/idle.ts";
 import { createReaper } from "./lifecycle/reaper.ts";
 import { list } from "./list.ts";
 import { metrics } from "./metrics.ts";
+import { changeNetwork, networkCalls } from "./network/network.ts";
+import { createOrg, listOrgs } from "./orgs.ts";
 import { pause } from "./pause.ts";
 import { enterPreview, openPreview } from "./preview.ts";
 import { listProfiles } from "./profiles/offers.ts";
@@ -68,6 +70,10 @@ export interface CoreOptions {
   readonly orphanGraceMs?: number;
   /** How webhooks get out: to the open internet and nowhere else, unless a test brings its own. */
   readonly webhookNetwork?: WebhookNetwork;
+  /** Stays open when core closes. Without one, no sandbox can have a way out. */
+  readonly guard?: Guard | undefined;
+  /** This process stays, and guards what runs already. */
+  readonly resident?: boolean;
   /** Seals secrets in the store. Left out, what this process seals dies with it. */
   readonly sealer?: Sealer;
   /** What is created ends with this process, however that comes. */
@@ -108,6 +114,8 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     unpaid: new Map(),
     sealer: options.sealer ?? createSealer(randomBytes(32)),
     webhookNetwork: options.webhookNetwork ?? OPEN_INTERNET,
+    guard: options.guard,
+    resident: options.resident ?? false,
     holdSliceMs: options.holdSliceMs ?? HOLD_SLICE_MS,
   };
   return house;
@@ -120,8 +128,20 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const verb = onlyOurErrors(house);
 
   return {
+    ...verbsOf(house),
+    start: verb(background.start),
+    close: verb(background.close),
+  };
+}
+
+/** Every verb there is, but for the beginning and the end. */
+function verbsOf(house: House): Omit<Core, "start" | "close"> {
+  const verb = onlyOurErrors(house);
+  return {
     authenticate: verb(authenticate),
     whoami: verb(whoami),
+    createOrg: verb(createOrg),
+    listOrgs: verb(listOrgs),
     createKey: verb(createKey),
     listKeys: verb(listKeys),
     revokeKey: verb(revokeKey),
@@ -146,6 +166,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     pause: verb(pause),
     resume: verb(resume),
     metrics: verb(metrics),
+    changeNetwork: verb(changeNetwork),
+    networkCalls: verb(networkCalls),
     destroy: verb(destroy),
     getBudget: verb(getBudget),
     setBudget: verb(setBudget),
@@ -158,8 +180,6 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     deleteWebhook: verb(deleteWebhook),
     census: verb(census),
     doctor: verb(() => house.registry.doctor()),
-    start: verb(background.start),
-    close: verb(background.close),
   };
 }
 

@@ -49,7 +49,7 @@ export const configSchema = z.strictObject({
   prices: z.record(z.string(), priceSchema).default({}),
   docker: z
     .strictObject({
-      /** Where images that the daemon lacks may come from, as in `registry.example.com`; left out, from nowhere. */
+      /** Where images that the daemon lacks may come from, `default` for names that say none; left out, from nowhere. */
       registries: z.array(hostName).default([]),
     })
     .prefault({}),

@@ -5,6 +5,8 @@ import { eventRoutes } from "./events.ts";
 import { fileRoutes } from "./files.ts";
 import { keyRoutes } from "./keys.ts";
 import { metricsRoutes } from "./metrics.ts";
+import { networkRoutes } from "./network.ts";
+import { orgRoutes } from "./orgs.ts";
 import { portRoutes } from "./ports.ts";
 import { processRoutes } from "./processes.ts";
 import { profileRoutes } from "./profiles.ts";
@@ -20,11 +22,13 @@ export const ROUTES: readonly Route[] = [
   ...systemRoutes,
   ...metricsRoutes,
   ...referenceRoutes,
+  ...orgRoutes,
   ...keyRoutes,
   ...budgetRoutes,
   ...profileRoutes,
   ...eventRoutes,
   ...sandboxRoutes,
+  ...networkRoutes,
   ...attachmentRoutes,
   ...processRoutes,
   ...portRoutes,

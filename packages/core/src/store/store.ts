@@ -3,6 +3,8 @@ import type { AttachmentStore, NewAttachment } from "./attachment-store.ts";
 import type { BudgetStore } from "./budget-store.ts";
 import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
 import type { KeyStore } from "./key-store.ts";
+import type { NetworkStore } from "./network-store.ts";
+import type { OrgStore } from "./org-store.ts";
 import type { ProfileStore } from "./profile-store.ts";
 import type { Viewer } from "./viewer.ts";
 import type { WebhookStore } from "./webhook-store.ts";
@@ -22,8 +24,10 @@ export interface Store
   extends KeyStore,
     IdempotencyStore,
     BudgetStore,
+    NetworkStore,
     ProfileStore,
     AttachmentStore,
+    OrgStore,
     WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;

@@ -44,11 +44,14 @@ export async function pullImage(api: DockerApi, { ref, registries, progress, sig
   });
 }
 
+/** Stands for the one that the daemon asks when a name says none. */
+const DEFAULT_REGISTRY = "default";
+
 /** As docker reads it: the first part is a host when it looks like one. */
 export function registryOf(ref: string): string {
   const [first = "", ...rest] = ref.split("/");
   const isHost = rest.length > 0 && (/[.:]/.test(first) || first === "localhost");
-  return isHost ? first : "registry.example.com";
+  return isHost ? first : DEFAULT_REGISTRY;
 }
 
 /** Without a tag the daemon would pull every one there is. */

@@ -42,6 +42,7 @@ export async function createThrough(
     labels: spec.labels,
     limits: limitsFor(spec),
     deniesRoot: spec.root === "denied",
+    guarded: spec.network.egress === "guarded",
     tethered,
   };
   try {
@@ -52,7 +53,7 @@ export async function createThrough(
   } catch (error) {
     throw workspace ? aboutWorkspace(error) : error;
   } finally {
-    if (!workspace) pool.replenishLater(members);
+    if (!workspace) pool.replenishLater(members, spec.pool);
   }
 }
 

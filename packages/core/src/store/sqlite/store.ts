@@ -9,7 +9,9 @@ import { forsakingCommands } from "./forsaking.ts";
 import { idempotencyCommands } from "./idempotency.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
+import { networkCommands } from "./networks.ts";
 import { type Connection, openConnection } from "./open.ts";
+import { orgCommands } from "./orgs.ts";
 import { pausingCommands } from "./pausing.ts";
 import { profileCommands } from "./profiles.ts";
 import { reusingCommands } from "./reusing.ts";
@@ -23,10 +25,12 @@ export function openSqliteStore(path: string): Store {
   return inOurWords({
     ...keyCommands(connection),
     ...rootKeyCommands(connection),
+    ...orgCommands(connection),
     ...idempotencyCommands(connection),
     ...creatingCommands(connection),
     ...reusingCommands(connection),
     ...pausingCommands(connection),
+    ...networkCommands(connection),
     ...endingCommands(connection),
     ...sandboxCommands(connection),
     ...attachmentCommands(connection),
