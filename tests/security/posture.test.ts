@@ -22,7 +22,7 @@ type Mode = keyof typeof MODES;
 
 for (const mode of Object.keys(MODES) as Mode[]) {
   for (const way of MODES[mode]) {
-    describe(`PO-1 the exact posture of every thread: ${way}, by ${mode}`, () => {
+    describe(`PO-1 CA-1 FD-1 the exact posture of every thread: ${way}, by ${mode}`, () => {
       let engine: Engine;
       let box: Box;
       let probe: string;
@@ -54,7 +54,11 @@ for (const mode of Object.keys(MODES) as Mode[]) {
         return findings(facts, expectation(role, ids, factsOf(first)));
       };
 
-      it("of the first process", () => {
+      it("is that of the class it declares", () => {
+        expect(engine.extension.manifest.isolation.class).toBe("container");
+      });
+
+      it("CA-9 of the first process", () => {
         const facts = factsOf(first);
         expect(facts.threads).toHaveLength(1);
         expect(findings(facts, expectation("first", ids, facts))).toEqual([]);

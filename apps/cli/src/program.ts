@@ -46,6 +46,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
   "This installation:": {
     up: () => import("./commands/up.ts"),
     doctor: () => import("./commands/doctor.ts"),
+    orgs: () => import("./commands/orgs.ts"),
     keys: () => import("./commands/keys.ts"),
     budget: () => import("./commands/budget.ts"),
     profiles: () => import("./commands/profiles.ts"),

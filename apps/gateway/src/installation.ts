@@ -56,7 +56,7 @@ export async function openInstallation(
     await enrolRootKey(store, apiKey);
     const extensions = [
       createLocalExtension({ dir: join(home, "engine"), home, pool, failpoint }),
-      createDockerExtension({ dir: join(home, "docker") }),
+      createDockerExtension({ dir: join(home, "docker"), ...config.docker }),
       ...(await loadExtensions(home, config.extensions)),
     ];
     const guard = createGuard({

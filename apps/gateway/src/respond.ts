@@ -45,12 +45,14 @@ async function send(body: ReadableStream<Uint8Array>, outgoing: ServerResponse):
   const reader = body.getReader();
   const leave = () => void reader.cancel().catch(() => {});
   outgoing.once("close", leave);
-  outgoing.flushHeaders();
+  // What is there at once leaves together with the head; a head alone does not wait for long.
+  const flushing = setImmediate(() => outgoing.flushHeaders());
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
     if (!outgoing.write(value) && !outgoing.destroyed) await room(outgoing);
   }
+  clearImmediate(flushing);
   outgoing.off("close", leave);
   outgoing.end();
 }

@@ -29,7 +29,7 @@ async function load(
   if (typeof create !== "function") {
     throw problem("exports no createExtension", "Check the name; it may not be an extension.");
   }
-  const extension = create({ dir: join(home, "extensions", name.replaceAll(/[^\w.-]+/g, "_")), options });
+  const extension = create({ dir: join(home, "ext", name.replaceAll(/[^\w.-]+/g, "_")), options });
   const { contract } = extension.manifest as { contract?: number };
   if (contract !== CONTRACT_VERSION) {
     const wanted = `Use a version of it that is made for contract ${CONTRACT_VERSION}.`;

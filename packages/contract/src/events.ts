@@ -4,6 +4,7 @@ import { sandboxIdSchema } from "./ids.ts";
 /** `noun.verb-past`. One ordered log per org, hash-chained, holds them all. */
 export const EVENT_TYPES = [
   "sandbox.requested",
+  "sandbox.preparing",
   "sandbox.created",
   "sandbox.reused",
   "sandbox.attached",
@@ -30,6 +31,7 @@ export const EVENT_TYPES = [
   "webhook.deleted",
   "webhook.disabled",
   "access.denied",
+  "org.created",
   "key.created",
   "key.revoked",
   "key.replaced",

@@ -133,6 +133,15 @@ export {
   type NetworkRule,
   networkSchema,
 } from "./network.ts";
+export {
+  type CreatedOrg,
+  type CreateOrgBody,
+  createdOrgSchema,
+  createOrgBodySchema,
+  type Org,
+  orgListSchema,
+  orgSchema,
+} from "./org.ts";
 export { type ByteStream, type Ports, portSchema } from "./ports.ts";
 export {
   type CreatePreviewBody,

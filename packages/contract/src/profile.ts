@@ -43,6 +43,8 @@ export const profileSchema = z.strictObject({
   /** The only scope under which it is reused. */
   scope: reuseScopeSchema.optional(),
   ...careSchema,
+  /** How many like it are kept ready, where its extension can. Only a profile says so. */
+  pool: z.int().min(0).max(64).optional(),
   env: envSchema.optional(),
   labels: labelsSchema.optional(),
   /** How long it lives unless asked otherwise, and at most unless `maximumTtlMs` is said. */

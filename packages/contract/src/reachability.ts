@@ -15,7 +15,7 @@ export const reachabilitySchema = z.strictObject({
   untilMs: z.int().optional(),
   ways: z.array(
     z.strictObject({
-      kind: z.enum(["exec", "terminal", "files", "port", "events"]),
+      kind: z.enum(["exec", "terminal", "files", "port", "preview", "events"]),
       method: z.enum(["GET", "POST"]),
       /** `{port}` stands for any port inside. */
       path: z.string(),

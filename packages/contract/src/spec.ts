@@ -82,6 +82,8 @@ export const sandboxSpecSchema = z.strictObject({
   ...careSchema,
   /** What it uses is written down at its end: what `profiles suggest` goes by. */
   audit: z.boolean().optional(),
+  /** How many like it its profile wants kept ready. */
+  pool: z.int().min(0).max(64).optional(),
 });
 export type SandboxSpec = z.infer<typeof sandboxSpecSchema>;
 

@@ -10,7 +10,9 @@ import type {
   ChangesOptions,
   CreateBody,
   CreatedKey,
+  CreatedOrg,
   CreateKeyBody,
+  CreateOrgBody,
   CreatePreviewBody,
   CreateWebhookBody,
   Event,
@@ -22,6 +24,7 @@ import type {
   NetworkCall,
   NetworkRule,
   OfferedProfile,
+  Org,
   Principal,
   Probe,
   Process,
@@ -49,6 +52,9 @@ export interface Core {
   /** Who holds this key. `unauthenticated` when nobody does. */
   authenticate(apiKey: string): Promise<Principal>;
   whoami(principal: Principal): Promise<Whoami>;
+  /** A tenant of its own with its root key. The installation's root key's alone. */
+  createOrg(principal: Principal, body: CreateOrgBody, once?: Once): Promise<CreatedOrg>;
+  listOrgs(principal: Principal): Promise<Org[]>;
   /** A key derived from the caller's, never wider than that one. The key itself is shown only here. */
   createKey(principal: Principal, body: CreateKeyBody, once?: Once): Promise<CreatedKey>;
   /** The caller's key and everything derived from it. */

@@ -35,6 +35,7 @@ import { createReaper } from "./lifecycle/reaper.ts";
 import { list } from "./list.ts";
 import { metrics } from "./metrics.ts";
 import { changeNetwork, networkCalls } from "./network/network.ts";
+import { createOrg, listOrgs } from "./orgs.ts";
 import { pause } from "./pause.ts";
 import { enterPreview, openPreview } from "./preview.ts";
 import { listProfiles } from "./profiles/offers.ts";
@@ -139,6 +140,8 @@ function verbsOf(house: House): Omit<Core, "start" | "close"> {
   return {
     authenticate: verb(authenticate),
     whoami: verb(whoami),
+    createOrg: verb(createOrg),
+    listOrgs: verb(listOrgs),
     createKey: verb(createKey),
     listKeys: verb(listKeys),
     revokeKey: verb(revokeKey),

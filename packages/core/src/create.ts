@@ -64,6 +64,7 @@ async function make(
     const taken = await tryEach(house, sandbox, plan.candidates);
     house.pass("create.made");
     await setUp(house, sandbox, taken, attachmentId);
+    house.pass("create.prepared");
     // 5 settle
     return await settle(house, sandbox, taken, claim !== undefined);
   } finally {

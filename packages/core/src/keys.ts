@@ -21,7 +21,7 @@ import type { FoundKey } from "./store/key-store.ts";
 import type { Store } from "./store/store.ts";
 
 /** A key carries 256 random bits, so one plain hash keeps it as secret as a slow one would. */
-function hashKey(apiKey: string): string {
+export function hashKey(apiKey: string): string {
   return createHash("sha256").update(apiKey).digest("hex");
 }
 

@@ -33,7 +33,10 @@ function waysTo(path: string, facets: readonly Facet[]): Reachability["ways"] {
     ...(facets.includes("pty") ? [{ kind: "terminal" as const, ...exec }] : []),
     { kind: "files", method: "GET", path: `${path}/files/content` },
     ...(facets.includes("ports")
-      ? [{ kind: "port" as const, method: "POST" as const, path: `${path}/ports/{port}/connections` }]
+      ? [
+          { kind: "port" as const, method: "POST" as const, path: `${path}/ports/{port}/connections` },
+          { kind: "preview" as const, method: "POST" as const, path: `${path}/previews` },
+        ]
       : []),
     EVENTS,
   ];

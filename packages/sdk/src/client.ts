@@ -16,6 +16,7 @@ import {
 import { type Attachments, openAttachments } from "./attachments.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { type Log, openLog, openWebhooks, type Webhooks } from "./log.ts";
+import { type Orgs, openOrgs } from "./orgs.ts";
 import { openProfiles, type Profiles } from "./profiles.ts";
 import { openSandbox, type Sandbox } from "./sandbox.ts";
 import type { SocketMaker } from "./sockets.ts";
@@ -52,6 +53,7 @@ export interface Client {
     all(options?: ListOptions): AsyncIterable<Sandbox>;
   };
   readonly attachments: Attachments;
+  readonly orgs: Orgs;
   readonly keys: Keys;
   readonly profiles: Profiles;
   readonly events: Log;
@@ -109,6 +111,7 @@ export function createClient(options: ClientOptions): Client {
       all,
     },
     attachments: openAttachments(transport),
+    orgs: openOrgs(transport),
     keys: openKeys(transport),
     profiles: openProfiles(transport),
     events: openLog(transport),

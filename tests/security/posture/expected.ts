@@ -53,6 +53,7 @@ export function expectation(role: Role, ids: Ids, first: Facts): Expectation {
     hostNamespaces: hostNamespaces(),
     mounts: expectedMounts(),
     descriptors: DESCRIPTORS[role],
+    devpts: first.devpts,
     hostLimits: hostLimits(),
     environment: ENVIRONMENTS[role],
   };

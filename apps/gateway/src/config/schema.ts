@@ -47,6 +47,12 @@ export const configSchema = z.strictObject({
     .prefault({}),
   /** What an hour costs, by extension; while it is paused the same, unless said otherwise. */
   prices: z.record(z.string(), priceSchema).default({}),
+  docker: z
+    .strictObject({
+      /** Where images that the daemon lacks may come from, `default` for names that say none; left out, from nowhere. */
+      registries: z.array(hostName).default([]),
+    })
+    .prefault({}),
   /** Ways out from elsewhere: packages that export `createExtension`. */
   extensions: z
     .array(

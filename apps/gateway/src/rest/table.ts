@@ -6,6 +6,7 @@ import { fileRoutes } from "./files.ts";
 import { keyRoutes } from "./keys.ts";
 import { metricsRoutes } from "./metrics.ts";
 import { networkRoutes } from "./network.ts";
+import { orgRoutes } from "./orgs.ts";
 import { portRoutes } from "./ports.ts";
 import { processRoutes } from "./processes.ts";
 import { profileRoutes } from "./profiles.ts";
@@ -21,6 +22,7 @@ export const ROUTES: readonly Route[] = [
   ...systemRoutes,
   ...metricsRoutes,
   ...referenceRoutes,
+  ...orgRoutes,
   ...keyRoutes,
   ...budgetRoutes,
   ...profileRoutes,

@@ -82,8 +82,10 @@ async function join(
     ...(wanted.mode === "fresh" && { retentionMs: wanted.retentionMs }),
   });
   if (!joined) throw new SandboxerError("sandbox_gone", "it ended meanwhile");
+  house.pass("attach.joined");
   await tellGuard(house, joined.sandbox);
   await welcome(house, principal, joined.sandbox, joined.returned);
+  house.pass("attach.welcomed");
   return joined.attachment;
 }
 
@@ -104,5 +106,6 @@ async function welcome(
     house.reaper.forget(sandbox.id);
     house.reaper.watch(sandbox.id, expiresAtMs);
   }
-  if (place.sandbox.state === "paused") await wake(house, place, { principalId: principal.id });
+  // Also what is about to fall asleep: it waits for that, and undoes it.
+  if (place.extension.pause) await wake(house, place, { principalId: principal.id });
 }

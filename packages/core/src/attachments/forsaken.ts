@@ -22,7 +22,7 @@ export async function settleForsaken(house: House): Promise<void> {
   }
 }
 
-async function settle(house: House, { sandbox, retentionMs, retained }: Forsaken): Promise<void> {
+async function settle(house: House, { sandbox, hibernates, retentionMs }: Forsaken): Promise<void> {
   const { id: sandboxId } = sandbox;
   const place = placeOf(house, sandbox);
   if (retentionMs === 0) {
@@ -30,8 +30,11 @@ async function settle(house: House, { sandbox, retentionMs, retained }: Forsaken
     return;
   }
   if (!place) return;
-  if (retentionMs !== undefined && !retained) await retain(house, place, retentionMs);
-  if (place.extension.pause && sandbox.state === "running") await sleep(house, place, { reason: LEFT });
+  if (retentionMs !== undefined) await retain(house, place, retentionMs);
+  if (hibernates && place.extension.pause) {
+    await sleep(house, place, { reason: LEFT, still: () => house.store.isForsaken(sandboxId) });
+  }
+  await house.store.settleForsaken(sandboxId);
 }
 
 async function retain(house: House, place: Place, retentionMs: number): Promise<void> {

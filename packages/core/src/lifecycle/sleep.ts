@@ -7,6 +7,8 @@ interface Wish {
   /** Absent when the house itself acts. */
   readonly principalId?: string;
   readonly reason?: string;
+  /** Asked when its turn has come: whether that is still wanted. */
+  still?(): Promise<boolean>;
 }
 
 /** Stops a sandbox. Killed between the stop and the commit, reconcile writes down what it finds. */
@@ -36,12 +38,17 @@ interface Change {
   readonly places: readonly [Parameters<House["pass"]>[0], Parameters<House["pass"]>[0]];
 }
 
-function change(house: House, place: Place, { principalId, reason }: Wish, how: Change): Promise<Sandbox> {
+function change(
+  house: House,
+  place: Place,
+  { principalId, reason, still }: Wish,
+  how: Change,
+): Promise<Sandbox> {
   const { extension } = place;
   const { id: sandboxId } = place.sandbox;
   return inTurn(house, sandboxId, async () => {
     const now = await current(house, sandboxId);
-    if (now.state === how.state) return now;
+    if (now.state === how.state || (still && !(await still()))) return now;
     const { pause: facet } = extension;
     if (!facet) throw new SandboxerError("unsupported", `${extension.manifest.id} cannot pause a sandbox`);
     await askOf(house, { ...place, sandbox: now }, (_, ref, context) => how.ask(facet, ref, context));

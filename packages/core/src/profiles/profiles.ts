@@ -80,7 +80,8 @@ export async function withProfile(house: House, principal: Principal, body: Crea
   refuseReserved(body);
   if (body.profile === undefined) return { body };
   const { name, version, digest, resolved } = await getProfile(house, principal, body.profile);
-  return { body: narrowToProfile(resolved, body), profile: { name, version, digest } };
+  const profile = { name, version, digest };
+  return { body: narrowToProfile(resolved, body), profile, pool: resolved.pool };
 }
 
 /** Told apart from a misspelt field, so that whoever asks knows that it is not their mistake. */

@@ -37,6 +37,7 @@ export async function suggestProfile(
 }
 
 async function written(house: House, { orgId, id }: Sandbox): Promise<Usage | undefined> {
+  await house.journal.flush();
   const events = await house.store.listBirth(orgId, id);
   const audited = events.findLast(({ type }) => type === "sandbox.audited");
   return audited && parse(usageSchema, audited.data.usage);

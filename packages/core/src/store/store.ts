@@ -4,6 +4,7 @@ import type { BudgetStore } from "./budget-store.ts";
 import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
 import type { KeyStore } from "./key-store.ts";
 import type { NetworkStore } from "./network-store.ts";
+import type { OrgStore } from "./org-store.ts";
 import type { ProfileStore } from "./profile-store.ts";
 import type { Viewer } from "./viewer.ts";
 import type { WebhookStore } from "./webhook-store.ts";
@@ -26,6 +27,7 @@ export interface Store
     NetworkStore,
     ProfileStore,
     AttachmentStore,
+    OrgStore,
     WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;

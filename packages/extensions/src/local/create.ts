@@ -53,7 +53,7 @@ export async function createThrough(
   } catch (error) {
     throw workspace ? aboutWorkspace(error) : error;
   } finally {
-    if (!workspace) pool.replenishLater(members);
+    if (!workspace) pool.replenishLater(members, spec.pool);
   }
 }
 

@@ -72,6 +72,15 @@ describe("the pool", () => {
     await untilReady(2);
   });
 
+  it("keeps as many ready as a profile wants, more or none", async () => {
+    const [three, none] = [await members({ limits: { pids: 60 } }), await members({ limits: { pids: 70 } })];
+    pool.replenishLater(three, 3);
+    pool.replenishLater(none, 0);
+    await untilReady(3);
+    expect(await pool.claim(none)).toBeUndefined();
+    expect(await pool.claim(three)).toBeDefined();
+  });
+
   it("XS-9 gives two owners sandboxes that share nothing and hold nothing of an earlier run", async () => {
     const [one, other] = [await members(), await members()];
     pool.replenishLater(one);

@@ -12,6 +12,8 @@ import { ATTACHMENTS } from "./migrations/10-attachments.ts";
 import { PAUSED_RATES } from "./migrations/11-paused-rates.ts";
 import { WEBHOOK_NAMES } from "./migrations/12-webhook-names.ts";
 import { PROFILE_SIGHT } from "./migrations/13-profile-sight.ts";
+import { FORSAKEN } from "./migrations/14-forsaken.ts";
+import { ORGS } from "./migrations/15-orgs.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -111,6 +113,8 @@ export const MIGRATIONS: readonly string[] = [
   PAUSED_RATES,
   WEBHOOK_NAMES,
   PROFILE_SIGHT,
+  FORSAKEN,
+  ORGS,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */
