@@ -13,6 +13,7 @@ import { makeHome } from "./home.ts";
 import type { Log } from "./log.ts";
 import { pricesByEnvironment } from "./prices.ts";
 import { openRootKey } from "./root-key.ts";
+import { openSigningKey } from "./signing-key.ts";
 
 export interface InstallationOptions {
   /** Sandboxes kept ready of each kind that is asked for; none, unless said otherwise. */
@@ -53,6 +54,7 @@ export async function openInstallation(
       sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
       tethered,
       failpoint,
+      snapshots: { dir: join(home, "snapshots"), privateKey: openSigningKey(home) },
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });
     const close = async () => {

@@ -13,6 +13,7 @@ export const OPERATIONS = [
   "sandbox.pause",
   "sandbox.destroy",
   "sandbox.attach",
+  "sandbox.snapshot",
   "workspace.mount",
   "workspace.apply",
   "key.create",

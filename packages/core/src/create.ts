@@ -13,6 +13,7 @@ import { authorize } from "./policy/authorize.ts";
 import { reuseOr } from "./reuse.ts";
 import { type RoutePlan, route } from "./route/route.ts";
 import { settle } from "./settle.ts";
+import { withSnapshot } from "./snapshots/restore.ts";
 import type { Claim } from "./store/idempotency-store.ts";
 import { tryEach } from "./try-each.ts";
 
@@ -26,7 +27,7 @@ export async function create(
   const claim = claimOf(house, principal, "sandbox.create", body, once);
   return answerOnce(house, claim, async () => {
     // 1 narrow
-    const narrowed = await narrow(house, principal, body);
+    const narrowed = await narrow(house, principal, await withSnapshot(house, principal, body));
     return reuseOr(house, principal, narrowed, claim, (label) =>
       make(house, principal, { ...narrowed, label }, claim),
     );

@@ -1,5 +1,6 @@
 import { type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { House } from "./house.ts";
+import { restoreInto } from "./snapshots/restore.ts";
 import { discard, fail, type Taken } from "./try-each.ts";
 
 /** The row says `running`, the meter starts, the clock runs; or nothing of it is left. */
@@ -14,6 +15,7 @@ export async function settle(
   // From before the try, so that our clock ends it before the backend's own switch does.
   const expiresAtMs = triedAtMs + sandbox.spec.ttlMs;
   try {
+    await restoreInto(house, sandbox, box);
     const running = await house.store.settleCreate({
       sandboxId: sandbox.id,
       claimed,

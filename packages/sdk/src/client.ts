@@ -18,6 +18,7 @@ import { type Keys, openKeys } from "./keys.ts";
 import { type Log, openLog, openWebhooks, type Webhooks } from "./log.ts";
 import { openProfiles, type Profiles } from "./profiles.ts";
 import { openSandbox, type Sandbox } from "./sandbox.ts";
+import { openSnapshotShelf, type SnapshotShelf } from "./snapshots.ts";
 import type { SocketMaker } from "./sockets.ts";
 import { createTransport, type Fetch, type Once } from "./transport.ts";
 
@@ -54,6 +55,7 @@ export interface Client {
   readonly attachments: Attachments;
   readonly keys: Keys;
   readonly profiles: Profiles;
+  readonly snapshots: SnapshotShelf;
   readonly events: Log;
   readonly webhooks: Webhooks;
   readonly budget: {
@@ -111,6 +113,7 @@ export function createClient(options: ClientOptions): Client {
     attachments: openAttachments(transport),
     keys: openKeys(transport),
     profiles: openProfiles(transport),
+    snapshots: openSnapshotShelf(transport),
     events: openLog(transport),
     webhooks: openWebhooks(transport),
     budget: {

@@ -4,6 +4,7 @@ import {
   type ExecInput,
   type ExecResult,
   type Files,
+  forkedSchema,
   type Metrics,
   metricsSchema,
   type Ports,
@@ -15,7 +16,10 @@ import {
   type Receipt,
   receiptSchema,
   type Sandbox as SandboxInfo,
+  type Snapshot,
   sandboxSchema,
+  snapshotSchema,
+  type TakeSnapshotBody,
   type Terminals,
 } from "@sandboxer/contract";
 import { openFiles } from "./files.ts";
@@ -70,6 +74,10 @@ export interface Sandbox {
   resume(): Promise<SandboxInfo>;
   /** What it uses, counted outside of it. */
   metrics(): Promise<Metrics>;
+  /** Its files as they are now; `create` takes its id as `from`. */
+  snapshot(body?: TakeSnapshotBody): Promise<Snapshot>;
+  /** So many new ones as this one is now. */
+  fork(count?: number): Promise<Sandbox[]>;
   destroy(): Promise<SandboxInfo>;
 }
 
@@ -137,6 +145,11 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
       return info;
     },
     metrics: () => transport.ask(metricsSchema, "GET", `${path}/metrics`),
+    snapshot: (body = {}) => transport.ask(snapshotSchema, "POST", `${path}/snapshots`, { json: body }),
+    async fork(count = 1) {
+      const answer = await transport.ask(forkedSchema, "POST", `${path}/fork`, { json: { count } });
+      return answer.sandboxes.map((one) => openSandbox(transport, one));
+    },
     async destroy() {
       info = await transport.ask(sandboxSchema, "DELETE", path);
       return info;

@@ -11,6 +11,7 @@ interface Options extends WorkspaceOptions {
   readonly label?: Record<string, string>;
   readonly image?: string;
   readonly rootfs?: string;
+  readonly from?: string;
   readonly visibility?: Visibility;
   readonly reuse?: NonNullable<CreateBody["reuse"]>;
   readonly extensions?: string[];
@@ -36,6 +37,7 @@ export function register(program: Command): void {
     .option("-l, --label <key=value>", "a label", label)
     .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
+    .option("--from <snapshot>", "start from a snapshot, by id or name")
     .option("--visibility <who>", "who else sees it: private, team or org (default: private)")
     .option(
       "--reuse <scope:key>",
@@ -92,6 +94,7 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(options.reuse && { reuse: options.reuse }),
     ...(extensions && { extensions }),
     ...workspaceOf(options),
+    ...(options.from && { from: options.from }),
     ...(Object.keys(resources).length > 0 && { resources }),
     ...(Object.keys(routing).length > 0 && { routing }),
     ...(requireLimits && { limits: "required" as const }),

@@ -150,9 +150,9 @@ fn be_born(
             Ok(Some(lent)) => setup::enter(plan, lent),
             _ => process::exit_now(1),
         })
-        .and_then(|layers| {
+        .and_then(|kept| {
             let arrived = client.inbound.rest();
-            serve::Server::in_box(create, client.socket, arrived, listener, layers)
+            serve::Server::in_box(create, client.socket, arrived, listener, kept)
         });
     let report = |bytes: &[u8]| {
         // If hold is gone nobody needs to know; the next one sees for itself.

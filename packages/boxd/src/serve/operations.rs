@@ -73,6 +73,7 @@ impl Server {
                 let user = users::find(asked.as_deref(), self.identity)?;
                 files::begin(request, user, self.identity)
             }
+            ServeRequest::Capture => self.capture(),
             ServeRequest::Workspace(request) => workspace::begin(request, self.workspace.as_ref()),
             ServeRequest::Extend { ttl_ms } => self.extend(ttl_ms),
             ServeRequest::Dial { port } => {

@@ -5,7 +5,7 @@ use super::confine;
 use super::connection::Connection;
 use super::environment;
 use super::workspace::Workspace;
-use crate::setup::workspace::Layers;
+use crate::setup::Kept;
 use crate::sys::epoll::Epoll;
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::sys::signal::{self, Signals};
@@ -29,13 +29,17 @@ impl Server {
         client: UnixStream,
         arrived: &[u8],
         listener: UnixListener,
-        layers: Option<Layers>,
+        kept: Kept,
     ) -> Result<Server, Failure> {
         let failed = |error| Failure::unavailable("first process", &error);
         let environment = create.env.clone();
         let mut server = start(&create.id, environment, Some(listener)).map_err(failed)?;
         server.awaits_owner = create.is_pooled;
-        server.workspace = create.root.workspace.as_ref().map(|one| Workspace::new(one, layers));
+        server.workspace =
+            create.root.workspace.as_ref().map(|one| Workspace::new(one, kept.workspace));
+        server.written = Some(kept.written);
+        let mounts = create.root.mounts.iter().map(|bind| &bind.target);
+        server.covered = mounts.chain(&create.root.tmpfs).cloned().collect();
         descriptor::replace_standard_streams(&server.nowhere).map_err(failed)?;
         let reader = OwnedFd::from(client);
         let writer = reader.try_clone().map_err(failed)?;
@@ -95,6 +99,8 @@ fn start(id: &str, environment: Dictionary, listener: Option<UnixListener>) -> i
         leftovers: Default::default(),
         last_leftover: 0,
         scratch: Default::default(),
+        written: None,
+        covered: Vec::new(),
         workspace: None,
         ends_at: None,
         is_ending: false,

@@ -10,7 +10,7 @@ export const manifest: Manifest = {
   // when seccomp, cgroups and the posture test are in.
   isolation: { class: "process", technology: "linux namespaces" },
   images: ["host", "rootfs"],
-  facets: ["pty", "ports", "users", "pause", "metrics", "workspaces"],
+  facets: ["pty", "ports", "users", "pause", "metrics", "workspaces", "snapshots", "fork"],
   workspaces: ["read-only", "read-write", "copy-on-write"],
   persistence: ["ephemeral"],
   // The network namespace has nothing but loopback, so "deny" is the kernel's to keep.
