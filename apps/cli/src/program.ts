@@ -19,6 +19,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     extend: () => import("./commands/extend.ts"),
     recreate: () => import("./commands/recreate.ts"),
     reach: () => import("./commands/reach.ts"),
+    net: () => import("./commands/net.ts"),
     stats: () => import("./commands/stats.ts"),
     receipt: () => import("./commands/receipt.ts"),
     rm: () => import("./commands/rm.ts"),

@@ -22,6 +22,7 @@ export const EVENT_TYPES = [
   "workspace.applied",
   "workspace.rolled-back",
   "sandbox.extended",
+  "sandbox.network-changed",
   "budget.changed",
   "budget.exhausted",
   "profile.published",

@@ -4,8 +4,12 @@ import {
   type ExecInput,
   type ExecResult,
   type Files,
+  type GuardedNetworkInput,
   type Metrics,
   metricsSchema,
+  type NetworkCall,
+  type NetworkRule,
+  networkCallListSchema,
   type Ports,
   type Preview,
   type Process,
@@ -76,6 +80,10 @@ export interface Sandbox {
   resume(): Promise<SandboxInfo>;
   /** What it uses, counted outside of it. */
   metrics(): Promise<Metrics>;
+  /** The rules of its way out from now on. */
+  changeNetwork(network: GuardedNetworkInput): Promise<SandboxInfo>;
+  /** What it tried to reach, and the rules that would have allowed what was not. */
+  networkCalls(afterSeq?: number): Promise<{ calls: NetworkCall[]; proposed: NetworkRule[] }>;
   destroy(): Promise<SandboxInfo>;
 }
 
@@ -147,6 +155,12 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
       return info;
     },
     metrics: () => transport.ask(metricsSchema, "GET", `${path}/metrics`),
+    async changeNetwork(network) {
+      info = await transport.ask(sandboxSchema, "PUT", `${path}/network`, { json: network });
+      return info;
+    },
+    networkCalls: (after = 0) =>
+      transport.ask(networkCallListSchema, "GET", `${path}/network/calls`, { query: { after } }),
     async destroy() {
       info = await transport.ask(sandboxSchema, "DELETE", path);
       return info;
