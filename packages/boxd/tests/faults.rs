@@ -144,7 +144,10 @@ fn a_hold_that_dies_while_pausing_or_resuming_leaves_a_sandbox_that_can_do_both(
             dies_at(world, place, |world| {
                 world.create_with(limited(world, &id)).unwrap();
                 world.hold().open(json!({"op": "pause", "id": id}));
-                world.hold().open(json!({"op": "resume", "id": id}));
+                // At the other place nobody is there any more to be asked.
+                if place == "thawed" {
+                    world.hold().open(json!({"op": "resume", "id": id}));
+                }
             });
             assert!(world.start().success());
             let mut hold = world.hold();

@@ -39,27 +39,29 @@ export const hostLimits = (): Facts["limits"] => parseLimits(readFileSync("/proc
 export function factsOf(pid: number): Facts {
   const at = (...names: string[]): string => join("/proc", String(pid), ...names);
   const text = (name: string): string => readFileSync(at(name), "utf8");
+  const open = openIn(at("fd"));
   return {
     threads: readdirSync(at("task")).map((thread) => parseStatus(text(`task/${thread}/status`))),
     namespaces: namespaces(pid),
     uidMap: parseMap(text("uid_map")),
     gidMap: parseMap(text("gid_map")),
     mounts: text("mountinfo").trim().split("\n").map(parseMount),
-    descriptors: descriptorsOf(at("fd")),
+    descriptors: Object.fromEntries(open.map(({ fd, target }) => [fd, target])),
     devpts: statSync(at("root/dev/pts")).dev,
-    terminals: readdirSync(at("fd"))
-      .filter((fd) => readlinkSync(at("fd", fd)).startsWith("/dev/pts/"))
-      .map((fd) => statSync(at("fd", fd)).dev),
+    terminals: open.filter(({ target }) => /^\/dev\/pts\/\d/.test(target)).map(({ device }) => device),
     limits: parseLimits(text("limits")),
     environment: text("environ").split("\0").filter(Boolean).sort(),
   };
 }
 
 /** All at one moment: what is closed while we look makes us look again. */
-function descriptorsOf(folder: string): Record<string, string> {
+function openIn(folder: string): { fd: string; target: string; device: number }[] {
   for (let tries = 50; ; tries--) {
     try {
-      return Object.fromEntries(readdirSync(folder).map((fd) => [fd, leadsTo(join(folder, fd))]));
+      return readdirSync(folder).map((fd) => {
+        const path = join(folder, fd);
+        return { fd, target: leadsTo(path), device: statSync(path).dev };
+      });
     } catch (error) {
       if (tries === 0 || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
