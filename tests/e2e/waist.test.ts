@@ -167,7 +167,7 @@ describe("the waist, from outside", () => {
     expect(again).not.toBe(id);
     expect((await client.sandboxes.get("trial")).id).toBe(again);
     const suggested = await cli("profiles", "suggest", id, "--name", "trial-run");
-    expect(suggested.stdout).toContain("# network: which names it reached is the guard's to know");
+    expect(suggested.stdout).toContain("# network: it had no way out");
     expect(suggested.stdout).toMatch(/memoryMiB: \d+/);
     await writeFile(join(home, "suggested.yaml"), suggested.stdout);
     expect((await cli("profiles", "publish", join(home, "suggested.yaml"))).stdout.trim()).toBe(

@@ -103,7 +103,7 @@ it("suggests a profile from what an audited sandbox used, while it lives and aft
       ttlMs: 60_000,
     });
     expect(usage.programs).toEqual({ echo: 1 });
-    expect(notes.join()).toContain("the guard's to know");
+    expect(notes.join()).toContain("it had no way out");
     expect(JSON.stringify([profile, usage, notes])).not.toContain("secret");
   }
   await core.publishProfile(principal, after.profile);

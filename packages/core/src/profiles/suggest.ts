@@ -1,4 +1,6 @@
 import {
+  type Network,
+  type NetworkRule,
   nameSchema,
   type Principal,
   type Profile,
@@ -9,6 +11,7 @@ import {
   usageSchema,
 } from "@sandboxer/contract";
 import type { House } from "../house.ts";
+import { proposeRules } from "../network/propose.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { findSandbox } from "../reach.ts";
@@ -33,7 +36,9 @@ export async function suggestProfile(
       hint: "Create one with `audit`, use it as it is meant to be used, and ask again.",
     });
   }
-  return { profile: fitting(sandbox, usage, name), usage, notes: notesOn(usage) };
+  const proposed = proposeRules(house.guard?.calls(sandbox.id, 0) ?? []);
+  const profile = { ...fitting(sandbox, usage, name), network: networkWith(sandbox, proposed) };
+  return { profile, usage, notes: [...notesOn(usage), noteOnNetwork(sandbox, proposed)] };
 }
 
 async function written(house: House, { orgId, id }: Sandbox): Promise<Usage | undefined> {
@@ -52,7 +57,6 @@ function fitting({ spec, profile }: Sandbox, usage: Usage, name: string): Profil
     description: `As much as one run used, and half as much again; of ${usage.samples} looks at it.`,
     ...(profile ? { extends: `${profile.name}@${profile.version}` } : { image: spec.image }),
     isolation: spec.isolation,
-    network: spec.network,
     resources: {
       ...(memoryBytes !== undefined && { memoryMiB: upTo((memoryBytes / MIB) * ROOM, 64) }),
       ...(pids !== undefined && { pids: upTo(pids * ROOM, 16) }),
@@ -74,6 +78,19 @@ function notesOn({ samples, programs }: Usage): string[] {
     ...(samples === 0 ? ["resources: its extension counts nothing, so none is suggested"] : []),
     ...(samples > 0 && samples < 3 ? ["resources: it was looked at only briefly; run it for longer"] : []),
     `programs: ${started.join(", ") || "none was started"}`,
-    "network: which names it reached is the guard's to know; without it everything was denied",
   ];
+}
+
+/** What it had, and what it tried beyond that; from now on enforced. */
+function networkWith({ spec: { network } }: Sandbox, proposed: readonly NetworkRule[]): Network {
+  if (network.egress === "deny") return network;
+  return { ...network, mode: "enforce", rules: [...network.rules, ...proposed] };
+}
+
+function noteOnNetwork({ spec: { network } }: Sandbox, proposed: readonly NetworkRule[]): string {
+  if (network.egress === "deny") {
+    return "network: it had no way out, so nothing is known; the guard learns names in a sandbox with one, in audit mode";
+  }
+  const hosts = [...new Set(proposed.map(({ host }) => host))];
+  return `network: it also tried ${hosts.join(", ") || "nothing that its rules do not allow"}; read the rules before you publish them`;
 }
