@@ -35,6 +35,7 @@ import { createReaper } from "./lifecycle/reaper.ts";
 import { list } from "./list.ts";
 import { metrics } from "./metrics.ts";
 import { changeNetwork, networkCalls } from "./network/network.ts";
+import { type PackageHosts, usePackageHosts } from "./network/package-hosts.ts";
 import { createOrg, listOrgs } from "./orgs.ts";
 import { pause } from "./pause.ts";
 import { enterPreview, openPreview } from "./preview.ts";
@@ -51,6 +52,10 @@ import { resize } from "./resize.ts";
 import { resume } from "./resume.ts";
 import { rollback } from "./rollback.ts";
 import { createSealer, type Sealer } from "./secrets/sealer.ts";
+import { fork } from "./snapshots/fork.ts";
+import { openShelf, type ShelfOptions } from "./snapshots/shelf.ts";
+import { deleteSnapshot, exportSnapshot, importSnapshot, listSnapshots } from "./snapshots/snapshots.ts";
+import { takeSnapshot } from "./snapshots/take.ts";
 import type { Store } from "./store/store.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
 import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
@@ -74,10 +79,14 @@ export interface CoreOptions {
   readonly guard?: Guard | undefined;
   /** This process stays, and guards what runs already. */
   readonly resident?: boolean;
+  /** Where packages come from, by the name of their rule set; the same for all of a process. */
+  readonly packageHosts?: PackageHosts;
   /** Seals secrets in the store. Left out, what this process seals dies with it. */
   readonly sealer?: Sealer;
   /** What is created ends with this process, however that comes. */
   readonly tethered?: boolean;
+  /** Where snapshots are kept, and the key that vouches for them; without it there are none. */
+  readonly snapshots?: ShelfOptions;
   /** For tests. */
   readonly failpoint?: PassFailPoint;
 }
@@ -85,6 +94,7 @@ export interface CoreOptions {
 /** What every verb stands on, with nothing running yet. */
 async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => void): Promise<House> {
   const { store, extensions, clock = systemClock, report = reportAsWarning } = options;
+  if (options.packageHosts) usePackageHosts(options.packageHosts);
   const journal = createJournal(store, report);
   const registry = createRegistry(extensions, clock, options.prices);
   const installationId = await store.claimMeta("installation-id", newRowId("ins"));
@@ -92,6 +102,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     store,
     clock,
     report,
+    shelf: options.snapshots && openShelf(options.snapshots),
     registry,
     boxes: createBoxes(onBroken),
     journal,
@@ -207,6 +218,12 @@ function insideVerbs(verb: ReturnType<typeof onlyOurErrors>) {
     diff: verb(diff),
     apply: verb(apply),
     rollback: verb(rollback),
+    takeSnapshot: verb(takeSnapshot),
+    fork: verb(fork),
+    listSnapshots: verb(listSnapshots),
+    deleteSnapshot: verb(deleteSnapshot),
+    exportSnapshot: verb(exportSnapshot),
+    importSnapshot: verb(importSnapshot),
   };
 }
 

@@ -39,11 +39,11 @@ const ENVIRONMENTS: Record<Role, string[]> = {
 };
 
 const DESCRIPTORS: Record<Role, Expectation["descriptors"]> = {
-  // What it waits with, its listener, its client and where nothing goes.
+  // What it waits with, its listener, its client, where nothing goes, and what was written to its root.
   first: {
     most: 16,
     leadTo:
-      /^(anon_inode:\[(eventpoll|signalfd)\]|socket:\[\d+\]|\/dev\/null|pipe:\[\d+\]|\/dev\/pts\/ptmx)$/,
+      /^(anon_inode:\[(eventpoll|signalfd)\]|socket:\[\d+\]|\/dev\/null|pipe:\[\d+\]|\/dev\/pts\/ptmx|mount:\/)$/,
   },
   user: { most: 3, leadTo: /^(pipe:\[\d+\]|\/dev\/null)$/ },
   root: { most: 3, leadTo: /^(pipe:\[\d+\]|\/dev\/null)$/ },

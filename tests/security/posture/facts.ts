@@ -59,11 +59,23 @@ export function factsOf(pid: number): Facts {
 function descriptorsOf(folder: string): Record<string, string> {
   for (let tries = 50; ; tries--) {
     try {
-      return Object.fromEntries(readdirSync(folder).map((fd) => [fd, readlinkSync(join(folder, fd))]));
+      return Object.fromEntries(readdirSync(folder).map((fd) => [fd, leadsTo(join(folder, fd))]));
     } catch (error) {
       if (tries === 0 || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
   }
+}
+
+/** The top of a mount is `/` to the kernel, whichever it is: the host's and the sandbox's own stay that. */
+function leadsTo(descriptor: string): string {
+  const link = readlinkSync(descriptor);
+  if (link !== "/") return link;
+  const identity = (path: string) => {
+    const { dev, ino } = statSync(path);
+    return `${dev}:${ino}`;
+  };
+  const known = ["/", join(descriptor, "../../root")].map(identity);
+  return known.includes(identity(descriptor)) ? link : "mount:/";
 }
 
 const namespaces = (pid: number | "self"): Record<string, string> =>
