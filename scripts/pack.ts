@@ -7,18 +7,9 @@ import { promisify } from "node:util";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const run = promisify(execFile);
 
-/** In the order in which they stand on one another. */
-const PACKAGES = [
-  "packages/contract",
-  "packages/sdk",
-  "packages/core",
-  "packages/extensions",
-  "apps/gateway",
-  "apps/cli",
-];
-
 interface Manifest {
   readonly name: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
   readonly exports?: Readonly<Record<string, string>>;
   readonly bin?: Readonly<Record<string, string>>;
 }
@@ -33,8 +24,7 @@ export async function packAll(into: string): Promise<ReadonlyMap<string, string>
   await rm(stage, { recursive: true, force: true });
   await mkdir(into, { recursive: true });
   const tarballs = new Map<string, string>();
-  for (const path of PACKAGES) {
-    const manifest = JSON.parse(await readFile(join(root, path, "package.json"), "utf8")) as Manifest;
+  for (const [path, manifest] of await workspaces()) {
     const dir = join(stage, path);
     await compile(join(root, path), dir, manifest);
     await link(dir, join(stage, "node_modules", manifest.name));
@@ -46,6 +36,25 @@ export async function packAll(into: string): Promise<ReadonlyMap<string, string>
   }
   await rm(stage, { recursive: true, force: true });
   return tarballs;
+}
+
+/** Every package of this tree, each after those that it stands on. */
+export async function workspaces(): Promise<ReadonlyMap<string, Manifest>> {
+  const read = async (path: string) => JSON.parse(await readFile(join(root, path, "package.json"), "utf8"));
+  const { workspaces: paths } = (await read(".")) as { workspaces: string[] };
+  const waiting = new Map<string, Manifest>();
+  for (const path of paths) waiting.set(path, await read(path));
+  const sorted = new Map<string, Manifest>();
+  while (waiting.size > 0) {
+    const names = new Set([...waiting.values()].map(({ name }) => name));
+    const stands = ({ dependencies = {} }: Manifest) =>
+      !Object.keys(dependencies).some((one) => names.has(one));
+    const next = [...waiting].find(([, manifest]) => stands(manifest));
+    if (!next) throw new Error("packages stand on one another in a circle");
+    sorted.set(...next);
+    waiting.delete(next[0]);
+  }
+  return sorted;
 }
 
 async function compile(from: string, dir: string, manifest: Manifest): Promise<void> {
@@ -84,13 +93,18 @@ function entries({ exports = {} }: Manifest): object {
   return { private: undefined, ...(compiled.length > 0 && { exports: Object.fromEntries(compiled) }) };
 }
 
-/** The compiler leaves the sources' endings in types; nothing of that name is published. */
+/** The compiler leaves the sources' endings in types and in addresses; nothing of that name is published. */
 async function nameCompiled(dist: string): Promise<void> {
   for (const name of await readdir(dist, { recursive: true })) {
-    if (!name.endsWith(".d.ts")) continue;
+    const sources = name.endsWith(".d.ts")
+      ? /(["'])(\.{1,2}\/[^"']*)\.ts\1/g
+      : name.endsWith(".js")
+        ? /(?<=new URL\()(["'])(\.{1,2}\/[^"']*)\.ts\1/g
+        : undefined;
+    if (!sources) continue;
     const file = join(dist, name);
     const text = await readFile(file, "utf8");
-    await writeFile(file, text.replace(/(["'])(\.{1,2}\/[^"']*)\.ts\1/g, "$1$2.js$1"));
+    await writeFile(file, text.replace(sources, "$1$2.js$1"));
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { openGateway } from "@sandboxer/gateway";
 import { build } from "rolldown";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { packAll } from "../../scripts/pack.ts";
+import { packAll, workspaces } from "../../scripts/pack.ts";
 import { requires } from "../capabilities/requires.ts";
 import { removeEngine } from "../conformance/remove-engine.ts";
 import { installIn, packInstalled, root, run } from "./installed.ts";
@@ -106,9 +106,11 @@ describe("the SDK, installed alone", () => {
 
 it("the command line works from its package", async () => {
   const at = join(dir, "cli");
-  const others = await Promise.all(
-    ["hono", "ws", "yaml", "commander"].map((name) => packInstalled(name, join(dir, "packed"))),
+  const needed = [...(await workspaces()).values()].flatMap(({ dependencies = {} }) =>
+    Object.keys(dependencies),
   );
+  const foreign = new Set(needed.filter((name) => !ours.has(name) && name !== "zod"));
+  const others = await Promise.all([...foreign].map((name) => packInstalled(name, join(dir, "packed"))));
   await installIn(at, [...ours.values(), zod, ...others]);
   const home = join(dir, "cli-home");
   const env = { ...process.env, SANDBOXER_HOME: home, SANDBOXER_BOXD: given.boxd.path };

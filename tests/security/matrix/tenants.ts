@@ -74,5 +74,6 @@ export function absent(): Named {
     ref: "nosuch@9",
     webhook: newRowId("whk"),
     attachment: newRowId("att"),
+    snapshot: newRowId("snp"),
   };
 }

@@ -32,6 +32,8 @@ export const TAGS: Readonly<Record<string, string>> = {
   processes: "Commands inside a sandbox.",
   files: "Files inside a sandbox. Relative paths start at the user's home.",
   ports: "Connections to what listens inside a sandbox.",
+  workspace: "What a sandbox changed in a folder of the host, to be looked at and brought back.",
+  snapshots: "Named states of a sandbox, to start others from.",
   attachments: "Who uses a sandbox, each with rights of its own.",
   keys: "Who may do what. A derived key is never wider than the one it came from.",
   profiles: "Named, versioned descriptions of sandboxes.",
