@@ -12,8 +12,10 @@ const QUESTIONS: Readonly<Record<string, () => Promise<{ question: Question }>>>
   density: () => import("./questions/density.ts"),
   rate: () => import("./questions/rate.ts"),
   gateway: () => import("./questions/gateway.ts"),
+  docker: () => import("./questions/docker.ts"),
   files: () => import("./questions/files.ts"),
   state: () => import("./questions/state.ts"),
+  waist: () => import("./questions/waist.ts"),
 };
 
 const { values, positionals } = parseArgs({

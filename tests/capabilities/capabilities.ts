@@ -83,6 +83,8 @@ export const CAPABILITIES = {
   },
   bubblewrap: () => program("bubblewrap", "/usr/bin/bwrap"),
   runc: () => program("runc", "/usr/sbin/runc"),
+  "docker-registry": () => program("docker-registry", "/usr/bin/docker-registry"),
+  openssl: () => program("openssl", "/usr/bin/openssl"),
   gvisor: () => program("runsc", "/usr/bin/runsc"),
   docker: async () => {
     await CAPABILITIES.root();

@@ -144,6 +144,55 @@ describe("the waist, from outside", () => {
     expect((await cli("create", "--profile", "tool")).code).toBe(66);
   });
 
+  it("audits a run, suggests a profile from it, lists what it would cost, and makes it anew", async () => {
+    const made = await cli(
+      "create",
+      "--name",
+      "trial",
+      "--audit",
+      "--for",
+      "agent",
+      "--project",
+      "p",
+      "--json",
+    );
+    const { id, consumer } = JSON.parse(made.stdout);
+    expect(consumer).toEqual({ kind: "agent", project: "p" });
+    expect(
+      (await cli("exec", "trial", "--", "sh", "-c", "head -c 20000000 /dev/zero | tail -c 1")).code,
+    ).toBe(0);
+    const reach = await cli("reach", "trial", "--json");
+    expect(JSON.parse(reach.stdout)).toMatchObject({ sandboxId: id, state: "running" });
+    const again = (await cli("recreate", "trial", "--idempotency-key", "anew")).stdout.trim();
+    expect(again).not.toBe(id);
+    expect((await client.sandboxes.get("trial")).id).toBe(again);
+    const suggested = await cli("profiles", "suggest", id, "--name", "trial-run");
+    expect(suggested.stdout).toContain("# network: which names it reached is the guard's to know");
+    expect(suggested.stdout).toMatch(/memoryMiB: \d+/);
+    await writeFile(join(home, "suggested.yaml"), suggested.stdout);
+    expect((await cli("profiles", "publish", join(home, "suggested.yaml"))).stdout.trim()).toBe(
+      "trial-run@1",
+    );
+    const fitted = await client.sandboxes.create({ profile: "trial-run" });
+    await Promise.all([fitted.destroy(), client.sandboxes.get("trial").then((one) => one.destroy())]);
+    const listed = (await cli("profiles", "ls")).stdout
+      .split("\n")
+      .find((line) => line.startsWith("trial-run@1"));
+    expect(listed).toMatch(/local.*\d+ms/);
+  });
+
+  it("makes a tenant with limits of its own, which sees nothing of ours", async () => {
+    const { stdout } = await cli("orgs", "create", "acme", "--max-ttl", "1m", "--budget", "1.00");
+    const tenant = clientOf(stdout.trim());
+    const sandbox = await tenant.sandboxes.create({ ttlMs: 60_000 });
+    await expect(tenant.sandboxes.create({ ttlMs: 61_000 })).rejects.toMatchObject({ code: "policy_denied" });
+    await expect(tenant.budget.set(null)).rejects.toMatchObject({ code: "policy_denied" });
+    await expect(client.sandboxes.get(sandbox.id)).rejects.toMatchObject({ code: "not_found" });
+    await sandbox.destroy();
+    expect((await cli("orgs", "ls")).stdout).toContain("acme");
+    expect((await cli("budget", "set", "2.00", "--org", "acme")).stdout).toContain("limit $2");
+  });
+
   it("keeps to a budget, explains routes, and can be audited", async () => {
     const { spentMicroUsd } = await client.budget.get();
     await client.budget.set(spentMicroUsd + 70_000);

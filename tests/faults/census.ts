@@ -85,6 +85,7 @@ const EXPECTED = [
   /^engine\/(hold\.(lock|log|sock)|cgroups)$/,
   /^engine\/disks\/\d+-\d+\.ext4$/,
   /^engine\/images\/host-\d+\//,
+  /^engine\/tools\//,
 ];
 
 /** Drafts, locks and whatever else should not outlive its writer. */

@@ -17,21 +17,16 @@ const places = [...FAIL_POINTS, ...LOCAL_FAIL_POINTS];
 const placesOf = (...verbs: string[]) =>
   places.filter((place) => verbs.some((verb) => place.startsWith(verb)));
 const REFUSED = ["create.refused", "create.discarded", "create.failed"];
+const OTHER = ["exec.", "pause.", "resume.", "attach.", "detach.", "destroy.", "gone."];
 const CREATING = placesOf("create.", "local.").filter((place) => !REFUSED.includes(place));
 
-/** As a client does that never heard the answer: the name stands for what it wants once. */
-async function createOnce(client: Client, name: string): Promise<Sandbox> {
-  try {
-    return await client.sandboxes.create({ name, ttlMs: 60_000 });
-  } catch (error) {
-    if ((error as { code?: string }).code !== "conflict") throw error;
-    return client.sandboxes.get(name);
-  }
-}
+/** As a client does that never heard the answer: the same request under the same word. */
+const createOnce = (client: Client): Promise<Sandbox> =>
+  client.sandboxes.create({ name: "one", ttlMs: 60_000, setup: [["true"]] }, { idempotencyKey: "one" });
 
 describe("kill -9 of the gateway", () => {
   it("RE-1 leaves out no place", () => {
-    const tested = [...CREATING, ...REFUSED, ...placesOf("exec.", "pause.", "resume.", "destroy.", "gone.")];
+    const tested = [...CREATING, ...REFUSED, ...placesOf(...OTHER)];
     expect(tested.sort()).toEqual(places.sort());
   });
 
@@ -40,14 +35,14 @@ describe("kill -9 of the gateway", () => {
     async (place) => {
       const home = makeHome(onTestFinished);
       const doomed = await startDoomed(home, place);
-      await expectDeathAt(doomed, place, doomed.client.sandboxes.create({ name: "one", ttlMs: 60_000 }));
+      await expectDeathAt(doomed, place, createOnce(doomed.client));
 
       const { client, end } = await startGateway(home);
       const unsettled = rowsOf(home).filter(
         ({ state }) => state === "provisioning" || state === "destroying",
       );
       expect(unsettled, "put right before it answers").toEqual([]);
-      const sandbox = await createOnce(client, "one");
+      const sandbox = await createOnce(client);
       const { sandboxes } = await client.sandboxes.list({ states: ["running"] });
       expect(sandboxes.map(({ id }) => id)).toEqual([sandbox.id]);
       expect(new TextDecoder().decode((await sandbox.run(["echo", "hi"])).stdout)).toBe("hi\n");
@@ -111,6 +106,29 @@ describe("kill -9 of the gateway", () => {
 });
 
 withLimits("kill -9 of the gateway while it pauses", () => {
+  it.each(placesOf("attach.", "detach."))(
+    "RE-3 at %s leaves one attachment, and a sandbox that sleeps when nobody is there",
+    async (place) => {
+      const home = makeHome(onTestFinished);
+      const doomed = await startDoomed(home, place);
+      const { id } = await doomed.client.sandboxes.create({ ttlMs: 60_000 });
+      const attach = (client: Client) =>
+        client.attachments.attach({ mode: "chosen", sandbox: id }, { idempotencyKey: "one" });
+      const both = async () => doomed.client.attachments.detach((await attach(doomed.client)).attachment.id);
+      await expectDeathAt(doomed, place, both());
+      const { client, end } = await startGateway(home);
+      const { attachment } = await attach(client);
+      const asked = (await client.attachments.list(id)).filter(({ implicit }) => !implicit);
+      expect(asked.map((one) => one.id)).toEqual([attachment.id]);
+      await client.attachments.detach(attachment.id);
+      const sandbox = await client.sandboxes.get(id);
+      expect(sandbox.info.state).toBe("paused");
+      await sandbox.destroy();
+      expect(await end("SIGTERM")).toBe(0);
+      await expectNothingLeft(home);
+    },
+  );
+
   it.each(placesOf("pause.", "resume."))("RE-3 at %s leaves a sandbox whose row is true", async (place) => {
     const home = makeHome(onTestFinished);
     const doomed = await startDoomed(home, place);

@@ -95,4 +95,39 @@ describe("descriptors and the runtime's own binary", () => {
       expect(after, ["hold", "serve", "client"][index]).toBeLessThanOrEqual((before[index] ?? 0) + 2);
     }
   }, 120_000);
+
+  it("FD-5 grows by nothing over a thousand commands, terminals and clients", async () => {
+    engine = await openEngine({ boxdPath });
+    const box = await engine.create();
+    const [hold, first] = [holdPidOf(engine, box.ref), initPidOf(engine.dir, box.ref)];
+    const cycle = async (index: number): Promise<void> => {
+      const client = await engine.extension.attach(box.ref, { installationId: "any" });
+      await run(client, ["true"], index % 2 ? { pty: { cols: 80, rows: 24 } } : {});
+      client.close();
+    };
+    const count = (): number[] =>
+      [hold, first, process.pid].map((pid) => readdirSync(`/proc/${pid}/fd`).length);
+    for (let index = 0; index < 10; index++) await cycle(index);
+    const before = count();
+    for (let index = 0; index < 1_000; index++) await cycle(index);
+    const grown = (): string[] =>
+      count().flatMap((after, index) => {
+        const by = after - (before[index] ?? 0);
+        return by > 2 ? [`${["hold", "serve", "client"][index]} by ${by}`] : [];
+      });
+    // The last clients' ends may still be on their way.
+    await expect.poll(grown, { timeout: 5_000 }).toEqual([]);
+  }, 180_000);
+
+  it("FD-5 control: what stays open is counted", async () => {
+    engine = await openEngine({ boxdPath });
+    const box = await engine.create();
+    const first = initPidOf(engine.dir, box.ref);
+    const before = readdirSync(`/proc/${first}/fd`).length;
+    const clients = await Promise.all(
+      Array.from({ length: 4 }, () => engine.extension.attach(box.ref, { installationId: "any" })),
+    );
+    expect(readdirSync(`/proc/${first}/fd`).length).toBeGreaterThan(before + 2);
+    for (const client of clients) client.close();
+  });
 });

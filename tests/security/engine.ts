@@ -13,6 +13,7 @@ import {
   newRowId,
   newSandboxId,
   type Process,
+  type SandboxSpec,
 } from "@sandboxer/contract";
 import { createLocalExtension } from "@sandboxer/extensions/local";
 import { PLAIN_SPEC } from "../conformance/direct.ts";
@@ -47,7 +48,7 @@ export interface Said {
 export interface Engine {
   readonly dir: string;
   readonly extension: Extension;
-  create(image?: Image, env?: Record<string, string>): Promise<Box>;
+  create(image?: Image, env?: Record<string, string>, more?: Partial<SandboxSpec>): Promise<Box>;
   /** One that was made ahead and is now somebody's. */
   claim(): Promise<Box>;
   /** Stops every process of it where it is, and lets it go on. */
@@ -70,8 +71,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const engine: Engine = {
     dir,
     extension,
-    create: (image = { kind: "host" }, env = {}) =>
-      extension.create({ ...PLAIN_SPEC, image, env }, { ...context, sandboxId: newSandboxId() }),
+    create: (image = { kind: "host" }, env = {}, more = {}) =>
+      extension.create({ ...PLAIN_SPEC, image, env, ...more }, { ...context, sandboxId: newSandboxId() }),
     async claim() {
       await engine.destroy(await engine.create());
       await somethingMadeAhead(dir);

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
+import { readOrNothing } from "../capabilities/processes.ts";
 
 /** Checks ask the host, never the sandbox: what is inside may lie. */
 
@@ -31,7 +32,7 @@ export function processesIn(pidNamespace: string): number[] {
 /** The host's pid of what has `pid` in the pid namespace of a sandbox's first process. */
 export function hostPidOf(initPid: number, pid: number): number {
   for (const candidate of processesIn(namespacesOf(initPid).pid as string)) {
-    const inside = /^NSpid:.*\s(\d+)$/m.exec(readFileSync(`/proc/${candidate}/status`, "utf8"))?.[1];
+    const inside = /^NSpid:.*\s(\d+)$/m.exec(readOrNothing(`/proc/${candidate}/status`))?.[1];
     if (Number(inside) === pid) return candidate;
   }
   throw new Error(`nothing has pid ${pid} there`);

@@ -83,7 +83,7 @@ describe("users of an ordinary user's sandboxes, with subordinate ids", () => {
     await program.signal("KILL");
   });
 
-  it("gives a folder of the user's to the sandbox's user, who is then the only one", async () => {
+  it("gives a folder of the user's to the sandbox's user, and root inside is a lent id", async () => {
     const place = await mkdtemp(join(tmpdir(), "sandboxer-lent-"));
     try {
       await writeFile(join(place, "file"), "one\n", { mode: 0o600 });
@@ -99,8 +99,11 @@ describe("users of an ordinary user's sandboxes, with subordinate ids", () => {
       await new Promise((resolve) => setTimeout(resolve, 15));
       const working = await engine.extension.create({ ...PLAIN_SPEC, workspace }, context);
       expect((await shell(working, "echo two >> file && id -u && cat file")).text).toBe("1000\none\ntwo\n");
-      expect(recordOf(engine, working)).toMatchObject({ ids: "single" });
-      expect(working.bestEffort.filter((sentence) => sentence.startsWith("users"))).toHaveLength(1);
+      expect(recordOf(engine, working)).toMatchObject({ ids: "shared" });
+      expect((await run(working, ["id", "-u"], { user: "nobody", cwd: "/" })).text).toBe("65534\n");
+      const map = `0 ${LENT_FROM} 1000 1000 ${owner.uid} 1 1001 ${LENT_FROM + 1000} 64535`;
+      const seen = readFileSync(`/proc/${initPidOf(engine.dir, working.ref)}/uid_map`, "utf8");
+      expect(seen.trim().replaceAll(/\s+/g, " ")).toBe(map);
       expect(await working.workspace?.apply()).toMatchObject({ applied: 1, paths: ["file"] });
       expect(statSync(join(place, "file")).uid).toBe(owner.uid);
       await engine.destroy(working);

@@ -8,7 +8,7 @@ import { requires } from "../capabilities/requires.ts";
 import { type Engine, openEngine, withFolder } from "./engine.ts";
 import { idMapOf, initPidOf, isAsleep } from "./host-view.ts";
 import { type Check, type Finding, findings } from "./posture/check.ts";
-import { expectation } from "./posture/expected.ts";
+import { expectation, type Role } from "./posture/expected.ts";
 import { factsOf } from "./posture/facts.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd", "probe", "root");
@@ -47,7 +47,7 @@ describe("PO-2 planted faults", () => {
   });
   afterAll(() => engine.close());
 
-  const plant = async (fault: string, sandbox = box): Promise<Finding[]> => {
+  const plant = async (fault: string, sandbox = box, role: Role = "user"): Promise<Finding[]> => {
     const first = initPidOf(engine.dir, sandbox.ref);
     const ids = { base: idMapOf(first)[0]?.[1] ?? 0 };
     const argv = ["plant", String(first), fault, "--", "/usr/bin/sleep", "600"];
@@ -55,7 +55,7 @@ describe("PO-2 planted faults", () => {
     const over = once(probe, "close");
     try {
       const pid = await plantedPid(probe);
-      const found = findings(factsOf(pid), expectation("user", ids, factsOf(first)));
+      const found = findings(factsOf(pid), expectation(role, ids, factsOf(first)));
       process.kill(pid, "SIGKILL");
       return found;
     } finally {
@@ -83,6 +83,31 @@ describe("PO-2 planted faults", () => {
       expect(new Set(named(found)), JSON.stringify(found)).toEqual(new Set(checks));
     });
   }
+
+  it("control: a terminal of the sandbox's own is green", async () => {
+    expect(await plant("terminal=own", box, "terminal")).toEqual([]);
+  });
+
+  it("a terminal of the host turns terminal red", async () => {
+    expect(named(await plant("terminal=host", box, "terminal"))).toEqual(["terminal"]);
+  });
+
+  it("in a sandbox that was paused and resumed they are seen, too", async () => {
+    const resumed = await engine.create();
+    await engine.pauseAndResume(resumed);
+    expect(await plant("none", resumed)).toEqual([]);
+    for (const fault of [
+      "capability=sys_admin",
+      "no-filter",
+      "new-privileges",
+      "descriptor",
+      "namespace=net",
+    ]) {
+      const found = named(await plant(fault, resumed));
+      expect(new Set(found), fault).toEqual(new Set(FAULTS[fault]));
+    }
+    await engine.destroy(resumed);
+  });
 
   it("a writable folder of the host turns mounts red", async () => {
     await withFolder(async (folder) => expect(named(await plantMount(folder))).toEqual(["mounts"]));

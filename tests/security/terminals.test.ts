@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readlinkSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -66,9 +66,7 @@ describe("terminals", () => {
     await process.signal("KILL");
   });
 
-  it("NS-12 cannot type into any other terminal", async ({ skip }) => {
-    const legacy = "/proc/sys/dev/tty/legacy_tiocsti";
-    if (existsSync(legacy) && readFileSync(legacy, "utf8").trim() === "1") skip("this host allows TIOCSTI");
+  it("NS-12 cannot type into any terminal, its own included, whatever the host allows", async () => {
     const script = `
 import fcntl
 for name, request in ("TIOCSTI", 0x5412), ("TIOCLINUX", 0x541C):
@@ -81,7 +79,7 @@ for name, request in ("TIOCSTI", 0x5412), ("TIOCLINUX", 0x541C):
     const { stdout, exit } = await collect(await start(["python3", "-c", script]));
     const shown = Buffer.from(stdout).toString();
     expect(exit, shown).toEqual({ kind: "exited", code: 0 });
-    expect(shown).toMatch(/TIOCSTI (Input\/output error|Operation not permitted)/);
-    expect(shown).toMatch(/TIOCLINUX (Inappropriate ioctl|Operation not permitted|Invalid argument)/);
+    expect(shown).toMatch(/TIOCSTI Operation not permitted/);
+    expect(shown).toMatch(/TIOCLINUX Operation not permitted/);
   });
 });

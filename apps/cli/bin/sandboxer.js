@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Plain JavaScript that any node can read: it finds a node new enough, then hands over to ../src.
 import { spawn } from "node:child_process";
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import module, { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,8 @@ async function start() {
   hushExpectedWarnings();
   // Not the default folder below /tmp, where another user of the machine could lie in wait.
   module.enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "sandboxer"));
-  const { main } = await import(isBundleFresh() ? "../dist/main.js" : "../src/main.ts");
+  const hasSources = existsSync(new URL("../src/main.ts", import.meta.url));
+  const { main } = await import(!hasSources || isBundleFresh() ? "../dist/main.js" : "../src/main.ts");
   await main(process.argv.slice(2));
 }
 

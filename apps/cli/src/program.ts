@@ -5,44 +5,70 @@ interface CommandModule {
   register(program: Command): void;
 }
 
-/** Loaded by need: a command line names one command and pays for that one. */
-const COMMANDS: Readonly<Record<string, () => Promise<CommandModule>>> = {
-  up: () => import("./commands/up.ts"),
-  run: () => import("./commands/run.ts"),
-  create: () => import("./commands/create.ts"),
-  exec: () => import("./commands/exec.ts"),
-  shell: () => import("./commands/shell.ts"),
-  ps: () => import("./commands/ps.ts"),
-  logs: () => import("./commands/logs.ts"),
-  forward: () => import("./commands/forward.ts"),
-  preview: () => import("./commands/preview.ts"),
-  cp: () => import("./commands/cp.ts"),
-  diff: () => import("./commands/diff.ts"),
-  apply: () => import("./commands/apply.ts"),
-  rollback: () => import("./commands/rollback.ts"),
-  snapshot: () => import("./commands/snapshot.ts"),
-  snapshots: () => import("./commands/snapshots.ts"),
-  fork: () => import("./commands/fork.ts"),
-  ls: () => import("./commands/ls.ts"),
-  pause: () => import("./commands/pause.ts"),
-  resume: () => import("./commands/resume.ts"),
-  stats: () => import("./commands/stats.ts"),
-  rm: () => import("./commands/rm.ts"),
-  attach: () => import("./commands/attach.ts"),
-  attachments: () => import("./commands/attach.ts"),
-  detach: () => import("./commands/attach.ts"),
-  extend: () => import("./commands/extend.ts"),
-  budget: () => import("./commands/budget.ts"),
-  profiles: () => import("./commands/profiles.ts"),
-  route: () => import("./commands/route.ts"),
-  receipt: () => import("./commands/receipt.ts"),
-  events: () => import("./commands/events.ts"),
-  audit: () => import("./commands/audit.ts"),
-  webhooks: () => import("./commands/webhooks.ts"),
-  backup: () => import("./commands/backup.ts"),
-  keys: () => import("./commands/keys.ts"),
-  doctor: () => import("./commands/doctor.ts"),
+type Commands = Readonly<Record<string, () => Promise<CommandModule>>>;
+
+/** Loaded by need: a command line names one command and pays for that one. Each under its heading. */
+const GROUPS: Readonly<Record<string, Commands>> = {
+  "Sandboxes:": {
+    run: () => import("./commands/run.ts"),
+    create: () => import("./commands/create.ts"),
+    ls: () => import("./commands/ls.ts"),
+    inspect: () => import("./commands/inspect.ts"),
+    pause: () => import("./commands/pause.ts"),
+    resume: () => import("./commands/resume.ts"),
+    extend: () => import("./commands/extend.ts"),
+    recreate: () => import("./commands/recreate.ts"),
+    reach: () => import("./commands/reach.ts"),
+    stats: () => import("./commands/stats.ts"),
+    receipt: () => import("./commands/receipt.ts"),
+    rm: () => import("./commands/rm.ts"),
+  },
+  "Inside a sandbox:": {
+    exec: () => import("./commands/exec.ts"),
+    shell: () => import("./commands/shell.ts"),
+    ps: () => import("./commands/ps.ts"),
+    logs: () => import("./commands/logs.ts"),
+    cp: () => import("./commands/cp.ts"),
+    forward: () => import("./commands/forward.ts"),
+    preview: () => import("./commands/preview.ts"),
+  },
+  "Its project:": {
+    diff: () => import("./commands/diff.ts"),
+    apply: () => import("./commands/apply.ts"),
+    rollback: () => import("./commands/rollback.ts"),
+  },
+  "Copies of one:": {
+    snapshot: () => import("./commands/snapshot.ts"),
+    snapshots: () => import("./commands/snapshots.ts"),
+    fork: () => import("./commands/fork.ts"),
+  },
+  "Sharing one:": {
+    attach: () => import("./commands/attach.ts"),
+    attachments: () => import("./commands/attach.ts"),
+    detach: () => import("./commands/attach.ts"),
+  },
+  "This installation:": {
+    up: () => import("./commands/up.ts"),
+    doctor: () => import("./commands/doctor.ts"),
+    orgs: () => import("./commands/orgs.ts"),
+    keys: () => import("./commands/keys.ts"),
+    budget: () => import("./commands/budget.ts"),
+    profiles: () => import("./commands/profiles.ts"),
+    route: () => import("./commands/route.ts"),
+    events: () => import("./commands/events.ts"),
+    audit: () => import("./commands/audit.ts"),
+    webhooks: () => import("./commands/webhooks.ts"),
+    backup: () => import("./commands/backup.ts"),
+    restore: () => import("./commands/backup.ts"),
+    completion: () => import("./commands/completion.ts"),
+  },
 };
+
+const COMMANDS: Commands = Object.assign({}, ...Object.values(GROUPS));
+
+function headingOf(name: string): string {
+  return Object.keys(GROUPS).find((heading) => name in (GROUPS[heading] ?? {})) ?? "Others:";
+}
 
 /** Misuse of the command line; `invalid_request` has the same in the error table. */
 const USAGE_EXIT_CODE = 2;
@@ -59,10 +85,12 @@ export async function runProgram(
     .exitOverride()
     .configureOutput({ writeErr: (text) => asJson || process.stderr.write(text) })
     .addHelpText("after", EXAMPLES);
-  const named = COMMANDS[args[0] ?? ""];
+  // What completes words must know them all.
+  const named = args[0] === "completion" ? undefined : COMMANDS[args[0] ?? ""];
   const wanted = named ? [named] : Object.values(COMMANDS);
   const modules = new Set(await Promise.all(wanted.map((load) => load())));
   for (const module of modules) module.register(program);
+  for (const command of program.commands) command.helpGroup(headingOf(command.name()));
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {

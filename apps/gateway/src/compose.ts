@@ -1,13 +1,16 @@
-import { SandboxerError } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
+import { loadConfig } from "./config/load.ts";
+import type { Config } from "./config/schema.ts";
 import { createGround } from "./ground.ts";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
 import { type InstallationOptions, openInstallation } from "./installation.ts";
 import { lockHome } from "./lock.ts";
 import { createLog, type Log } from "./log.ts";
+import { createLimits } from "./observe/limits.ts";
 import { previewPlace } from "./previews/address.ts";
 import { createPreviews } from "./previews/previews.ts";
 import { createApp } from "./rest/app.ts";
+import type { Allowed } from "./rest/guard.ts";
 import { type Listen, listen } from "./serve.ts";
 import { createSockets } from "./sockets/upgrade.ts";
 
@@ -32,7 +35,7 @@ export interface Gateway {
 
 /** An installation with HTTP in front of it. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const { home = homeDirectory(), log = createLog(), pool = poolByEnvironment() } = options;
+  const { home = homeDirectory() } = options;
   const closers: (() => unknown)[] = [];
   /** Last opened, first closed; also what undoes an opening that fails half-way. */
   const close = async () => {
@@ -40,23 +43,26 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
   try {
     makeHome(home);
+    const config = options.config ?? (await loadConfig({ home }));
+    const { log = createLog(config.log), pool = config.pool } = options;
     if (options.listen) closers.push(lockHome(home));
     const {
       core,
       apiKey,
       close: closeInstallation,
-    } = await openInstallation(home, log, { ...options, pool });
+    } = await openInstallation(home, log, { ...options, config, pool });
     closers.push(closeInstallation);
     await core.start();
-    const place = previewPlace(process.env.SANDBOXER_PREVIEW_HOST);
-    const ground = createGround(core, { place });
-    const allowed = allowedByEnvironment();
+    const place = previewPlace(config.previewHost);
+    const limits = options.listen ? { limits: createLimits(config.limits) } : {};
+    const ground = createGround(core, { previews: { place }, ...limits });
+    const allowed = allowedOf(config, options.listen);
     const app = createApp(ground, log, allowed);
     const fetch = (url: string, init?: RequestInit) => Promise.resolve(app.fetch(new Request(url, init)));
     if (!options.listen) return { fetch, apiKey, core, close };
 
     const sockets = createSockets(ground, log, allowed);
-    const previews = createPreviews(core, place, log);
+    const previews = createPreviews(ground, log);
     const answering = { fetch: async (request: Request) => app.fetch(request), sockets, previews };
     const server = await listen(answering, options.listen);
     ground.previews.url = server.url;
@@ -69,16 +75,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-function poolByEnvironment(): number {
-  const text = process.env.SANDBOXER_POOL || "0";
-  if (/^\d{1,3}$/.test(text)) return Number(text);
-  throw new SandboxerError("invalid_request", "SANDBOXER_POOL is a number from 0 to 999");
-}
-
-function allowedByEnvironment() {
-  const listOf = (text = "") => text.split(",").flatMap((part) => part.trim() || []);
-  return {
-    hosts: listOf(process.env.SANDBOXER_ALLOWED_HOSTS?.toLowerCase()),
-    origins: listOf(process.env.SANDBOXER_ALLOWED_ORIGINS),
-  };
+/** The name it listens under is its own, whatever else it answers to. */
+function allowedOf(config: Config, listening: Listen | false): Allowed {
+  if (!listening) return config.allowed;
+  const { host } = listening;
+  const own = host.includes(":") ? `[${host}]` : host;
+  return { ...config.allowed, hosts: [...config.allowed.hosts, own] };
 }

@@ -1,14 +1,16 @@
 import type { Core } from "@sandboxer/core";
 import { createLiveConnections } from "./live-connections.ts";
 import { createLiveProcesses } from "./live-processes.ts";
+import { createMeters } from "./observe/meters.ts";
 import type { Ground } from "./rest/route.ts";
 import { ROUTES } from "./rest/table.ts";
 
 /** What every way in works with, for one gateway. */
-export function createGround(core: Core, previews: Ground["previews"]): Ground {
+export function createGround(core: Core, given: Pick<Ground, "previews" | "limits">): Ground {
   return {
+    ...given,
     core,
-    previews,
+    meters: createMeters(),
     processes: createLiveProcesses(core),
     connections: createLiveConnections(),
     routes: ROUTES,

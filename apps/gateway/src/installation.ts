@@ -9,15 +9,19 @@ import {
 } from "@sandboxer/core";
 import { createDockerExtension } from "@sandboxer/extensions/docker";
 import { createLocalExtension } from "@sandboxer/extensions/local";
+import { loadConfig } from "./config/load.ts";
+import type { Config } from "./config/schema.ts";
 import { makeHome } from "./home.ts";
 import type { Log } from "./log.ts";
-import { pricesByEnvironment } from "./prices.ts";
 import { openRootKey } from "./root-key.ts";
 import { openSigningKey } from "./signing-key.ts";
+import { loadExtensions } from "./third-party.ts";
 
 export interface InstallationOptions {
   /** Sandboxes kept ready of each kind that is asked for; none, unless said otherwise. */
   readonly pool?: number;
+  /** Left out, this home's own. */
+  readonly config?: Config;
   /** What is created ends with this process, however that comes. */
   readonly tethered?: boolean;
   /** For tests: told of every step between two side effects. */
@@ -36,21 +40,24 @@ export interface Installation {
 export async function openInstallation(
   home: string,
   log: Log,
-  { pool = 0, tethered = false, failpoint = () => {} }: InstallationOptions = {},
+  options: InstallationOptions = {},
 ): Promise<Installation> {
+  const { pool = 0, tethered = false, failpoint = () => {} } = options;
   makeHome(home);
+  const config = options.config ?? (await loadConfig({ home }));
   const apiKey = openRootKey(home);
   const store = openSqliteStore(join(home, "state.db"));
   try {
     await enrolRootKey(store, apiKey);
     const extensions = [
       createLocalExtension({ dir: join(home, "engine"), home, pool, failpoint }),
-      createDockerExtension({ dir: join(home, "docker") }),
+      createDockerExtension({ dir: join(home, "docker"), ...config.docker }),
+      ...(await loadExtensions(home, config.extensions)),
     ];
     const core = await createCore({
       store,
       extensions,
-      prices: pricesByEnvironment(extensions.map(({ manifest }) => manifest.id)),
+      prices: config.prices,
       sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
       tethered,
       failpoint,

@@ -1,4 +1,5 @@
 import { openSync, writeSync } from "node:fs";
+import { redact } from "./observe/redact.ts";
 
 /** What happened, as data. Never a header or a body: those hold keys and other people's content. */
 export interface LogRecord {
@@ -9,16 +10,55 @@ export interface LogRecord {
 
 export type Log = (record: LogRecord) => void;
 
-/** One JSON object a line, to a file or to standard error. JSON escapes what a terminal would obey. */
-export function createLog(file?: string): Log {
+export interface LogOptions {
+  readonly file?: string | undefined;
+  /** Left out, text for a terminal and JSON for everything else. */
+  readonly format?: "json" | "text" | undefined;
+}
+
+/** A record a line, to a file or to standard error. JSON escapes what a terminal would obey. */
+export function createLog({ file, format }: LogOptions = {}): Log {
   const descriptor = file === undefined ? 2 : openSync(file, "a", 0o600);
+  const isForPeople = format === "text" || (!format && !file && process.stderr.isTTY);
+  const line = isForPeople ? textLine : jsonLine;
   return (record) => {
     try {
-      writeSync(descriptor, `${JSON.stringify({ at: new Date().toISOString(), ...record })}\n`);
+      writeSync(descriptor, `${redact(line(record, new Date()))}\n`);
     } catch {
       // A log that cannot be written (a closed terminal, a full disk) must not take requests down.
     }
   };
+}
+
+function jsonLine(record: LogRecord, at: Date): string {
+  return JSON.stringify({ at: at.toISOString(), ...record });
+}
+
+/** `12:03:04 request GET /health 200 0.4ms req_…`, then whatever else is known. */
+function textLine({ level, event, ...rest }: LogRecord, at: Date): string {
+  const { requestId, method, path, status, durationMs, ...more } = rest as Record<string, unknown>;
+  const known = [method, path, status, durationMs === undefined ? undefined : `${durationMs}ms`, requestId];
+  const others = Object.entries(more).map(([name, value]) =>
+    value === undefined ? undefined : `${name}=${plain(value)}`,
+  );
+  const words = [
+    at.toISOString().slice(11, 19),
+    level === "error" ? "ERROR" : "",
+    event,
+    ...known.map(plain),
+    ...others,
+  ];
+  return words.filter((word) => word !== undefined && word !== "").join(" ");
+}
+
+function plain(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return /^[\x21-\x7e]*$/.test(text) ? text : JSON.stringify(text).replace(/[^\x20-\x7e]/g, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 export const silent: Log = () => {};

@@ -101,8 +101,16 @@ describe("the server", () => {
     socket.destroy();
   });
 
-  it("listens on loopback only", async () => {
+  it("listens beyond loopback only with TLS, or when told that it may", async () => {
     await expect(listen({ fetch: answer }, { host: "0.0.0.0", port: 0 })).rejects.toMatchObject({
+      code: "invalid_request",
+      hint: expect.stringContaining("--tls-cert"),
+    });
+    const open = await listen({ fetch: answer }, { host: "127.0.0.2", port: 0, insecure: true });
+    expect(open.url).toContain("127.0.0.2");
+    await open.close();
+    const tls = { cert: "/nonexistent", key: "/nonexistent" };
+    await expect(listen({ fetch: answer }, { host: "127.0.0.1", port: 0, tls })).rejects.toMatchObject({
       code: "invalid_request",
     });
   });

@@ -1,16 +1,27 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { readFileSync } from "node:fs";
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { SandboxerError } from "@sandboxer/contract";
 import type { Previews } from "./previews/previews.ts";
-import { bodyOf, discardRest } from "./request-body.ts";
+import { type Fetch, respond } from "./respond.ts";
 import type { Sockets } from "./sockets/upgrade.ts";
 
 export interface Listen {
   readonly host: string;
   /** 0 takes any that is free. */
   readonly port: number;
+  /** PEM files. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Keys may travel in the clear, anywhere. */
+  readonly insecure?: boolean;
 }
 
 export interface Server {
@@ -19,10 +30,7 @@ export interface Server {
   close(): Promise<void>;
 }
 
-type Fetch = (request: Request) => Promise<Response>;
-
 const GRACE_MS = 5_000;
-/** Until there is TLS, keys do not leave this machine. */
 const LOOPBACK_HOSTS = ["127.0.0.1", "::1", "localhost"];
 
 /** Who answers: requests, and connections that want to be WebSockets. */
@@ -32,17 +40,14 @@ export interface Answering {
   readonly previews?: Previews;
 }
 
-export async function listen(
-  { fetch, sockets, previews }: Answering,
-  { host, port }: Listen,
-): Promise<Server> {
-  if (!LOOPBACK_HOSTS.includes(host)) {
-    throw new SandboxerError("invalid_request", `the gateway listens on loopback only, not on ${host}`);
-  }
+export async function listen(answering: Answering, at: Listen): Promise<Server> {
+  const { fetch, sockets, previews } = answering;
+  const { host, port } = at;
+  refuseOpenly(at);
   let closing = false;
   // Counted here: Node takes a connection that has not asked anything yet for a busy one.
   const idle = new Set<Socket>();
-  const server = createServer((incoming, outgoing) => {
+  const server = serverFor(at, (incoming, outgoing) => {
     const { socket } = incoming;
     idle.delete(socket);
     outgoing.once("close", () => {
@@ -84,7 +89,7 @@ export async function listen(
   });
   const address = server.address() as AddressInfo;
   return {
-    url: `http://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`,
+    url: `${at.tls ? "https" : "http"}://${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`,
     async close() {
       closing = true;
       const timer = setTimeout(() => {
@@ -100,55 +105,23 @@ export async function listen(
   };
 }
 
-async function respond(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  try {
-    const request = requestOf(incoming);
-    if (!request) return void outgoing.writeHead(400).end();
-    const response = await fetch(request);
-    outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-    if (response.body) await send(response.body, outgoing);
-    else outgoing.end();
-    discardRest(incoming);
-  } catch {
-    // The answer had begun, or there is nobody to read it. A cut connection says that it is not whole.
-    outgoing.destroy();
-  }
-}
-
-function requestOf(incoming: IncomingMessage): Request | undefined {
-  const { method = "GET", url = "" } = incoming;
-  if (!url.startsWith("/") || ["CONNECT", "TRACE", "TRACK"].includes(method)) return undefined;
-  const headers = new Headers();
-  for (let at = 0; at + 1 < incoming.rawHeaders.length; at += 2) {
-    headers.append(incoming.rawHeaders[at] as string, incoming.rawHeaders[at + 1] as string);
-  }
-  const hasBody = method !== "GET" && method !== "HEAD";
-  const body = hasBody ? { body: bodyOf(incoming), duplex: "half" } : {};
-  // The name in Host is checked as a header; as part of an address it could not even be parsed.
-  return new Request(`http://localhost${url}`, { method, headers, ...body });
-}
-
-/** Reads the body only as fast as the client takes it, and lets go of it when the client leaves. */
-async function send(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<void> {
-  const reader = body.getReader();
-  const leave = () => void reader.cancel().catch(() => {});
-  outgoing.once("close", leave);
-  outgoing.flushHeaders();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    if (!outgoing.write(value) && !outgoing.destroyed) await room(outgoing);
-  }
-  outgoing.off("close", leave);
-  outgoing.end();
-}
-
-function room(outgoing: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      outgoing.off("drain", done).off("close", done);
-      resolve();
-    };
-    outgoing.on("drain", done).on("close", done);
+/** Without TLS, keys do not leave this machine unless somebody says that they may. */
+function refuseOpenly({ host, tls, insecure }: Listen): void {
+  if (LOOPBACK_HOSTS.includes(host) || tls || insecure) return;
+  throw new SandboxerError("invalid_request", `${host} is not loopback: keys would travel in the clear`, {
+    hint: "Give --tls-cert and --tls-key, or --insecure where something in front keeps them secret.",
   });
+}
+
+type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+
+function serverFor({ tls }: Listen, handle: Handle): HttpServer {
+  if (!tls) return createServer(handle);
+  try {
+    const { cert, key } = { cert: readFileSync(tls.cert), key: readFileSync(tls.key) };
+    return createSecureServer({ cert, key, minVersion: "TLSv1.2" }, handle);
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new SandboxerError("invalid_request", `the certificate cannot be used: ${message}`, { cause });
+  }
 }

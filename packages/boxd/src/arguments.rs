@@ -14,10 +14,11 @@ Usage:
       Goes to the background and returns as soon as it listens, unless --foreground.
       Exits by itself after N ms without sandboxes and clients. Exit code 3: DIR is taken.
       --die-at is for tests: it ends as by kill -9 when it comes to that place of its code.
-  boxd serve --id ID (--socket PATH | --stdio) [--ttl-ms N] [--ensure-user]
+  boxd serve --id ID (--socket PATH | --stdio) [--ttl-ms N] [--ensure-user] [--deny-root]
       Does the work inside a place that something else has isolated, such as a container.
       Ends by itself after N ms. --ensure-user gives the place a `user` with a home, if it
-      has none. Programs inherit the environment that boxd was started with.
+      has none; with --deny-root, nothing is done as root. Programs inherit the environment
+      that boxd was started with.
   boxd apply (--box DIR/boxes/ID | --recover DIR) [--die-after N]
       Writes what a sandbox changed in its copy-on-write workspace into the folder that it is of:
       all or nothing. Reads a header and a layer, answers in JSON. See PROTOCOL.md.
@@ -50,6 +51,7 @@ pub struct ServeOptions {
     pub socket: Option<PathBuf>,
     pub ttl: Option<Duration>,
     pub ensure_user: bool,
+    pub denies_root: bool,
 }
 
 #[derive(Debug, PartialEq, Default)]
@@ -96,7 +98,7 @@ fn parse_hold(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, 
 
 fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
     let (mut id, mut socket, mut stdio) = (None, None, false);
-    let (mut ttl, mut ensure_user) = (None, false);
+    let (mut ttl, mut ensure_user, mut denies_root) = (None, false, false);
     while let Some(option) = arguments.next() {
         match option.to_str() {
             Some("--id") => {
@@ -107,6 +109,7 @@ fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
             Some("--stdio") => stdio = true,
             Some("--ttl-ms") => ttl = Some(milliseconds(&option, &mut arguments)?),
             Some("--ensure-user") => ensure_user = true,
+            Some("--deny-root") => denies_root = true,
             _ => return Err(format!("unknown option {option:?}; see boxd --help")),
         }
     }
@@ -114,7 +117,7 @@ fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
         return Err("one of --socket and --stdio is needed".to_string());
     }
     let id = id.ok_or("--id is missing")?;
-    Ok(Command::Serve(ServeOptions { id, socket, ttl, ensure_user }))
+    Ok(Command::Serve(ServeOptions { id, socket, ttl, ensure_user, denies_root }))
 }
 
 fn parse_apply(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
@@ -179,6 +182,7 @@ mod tests {
                 socket: None,
                 ttl: Some(Duration::from_millis(9)),
                 ensure_user: false,
+                denies_root: false,
             }))
         );
         for wrong in [

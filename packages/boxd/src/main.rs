@@ -8,6 +8,7 @@ mod hold;
 mod seccomp;
 mod serve;
 mod setup;
+mod sudo;
 mod sys;
 mod tar;
 mod text;
@@ -19,8 +20,12 @@ use arguments::Command;
 const EXIT_USAGE: i32 = 2;
 
 fn main() {
+    let mut arguments = std::env::args_os();
+    if sudo::is_called_by(arguments.next()) {
+        std::process::exit(sudo::run(arguments));
+    }
     sys::memory::give_back_what_is_free();
-    let outcome = match arguments::parse(std::env::args_os().skip(1)) {
+    let outcome = match arguments::parse(arguments) {
         Ok(Command::Hold(options)) => {
             hold::run(&options).map_err(|error| (error.exit_code(), error.to_string()))
         }

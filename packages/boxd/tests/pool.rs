@@ -33,7 +33,8 @@ fn a_claim_gives_it_an_id_a_time_and_variables() {
         assert_eq!(boxes[0].get("pooled"), None);
         let lasts =
             boxes[0]["expiresAtMs"].as_u64().unwrap() - boxes[0]["createdAtMs"].as_u64().unwrap();
-        assert_eq!(lasts, 90_000);
+        // Two clocks, each in whole milliseconds.
+        assert!(lasts.abs_diff(90_000) <= 2, "{lasts}");
         // Everything goes by the new id from now on, for a later hold too.
         assert_eq!(world.reconnect(&own).exec(&["sh", "-c", "echo $MINE"]).text(), "yes\n");
         world.stop(libc::SIGKILL);

@@ -4,6 +4,7 @@ import { sandboxIdSchema } from "./ids.ts";
 /** `noun.verb-past`. One ordered log per org, hash-chained, holds them all. */
 export const EVENT_TYPES = [
   "sandbox.requested",
+  "sandbox.preparing",
   "sandbox.created",
   "sandbox.reused",
   "sandbox.attached",
@@ -15,6 +16,7 @@ export const EVENT_TYPES = [
   "sandbox.destroyed",
   "sandbox.expired",
   "sandbox.lost",
+  "sandbox.audited",
   "sandbox.orphaned",
   "process.started",
   "workspace.applied",
@@ -30,6 +32,8 @@ export const EVENT_TYPES = [
   "webhook.created",
   "webhook.deleted",
   "webhook.disabled",
+  "access.denied",
+  "org.created",
   "key.created",
   "key.revoked",
   "key.replaced",

@@ -20,6 +20,8 @@ export interface CreateContext extends CallContext {
   readonly orgId: string;
   /** It ends when this process does, however that comes. Left to its own end where that cannot be had. */
   readonly tethered?: boolean;
+  /** Told what takes so long, now and then, in a sentence for people. */
+  readonly progress?: (message: string) => void;
 }
 
 /** Where a sandbox is. `ref` is the extension's own word for it. */

@@ -13,6 +13,7 @@ export {
   budgetSchema,
   type ExtendBody,
   extendBodySchema,
+  type SetBudgetBody,
   setBudgetBodySchema,
 } from "./budget.ts";
 export {
@@ -111,6 +112,15 @@ export {
 export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } from "./manifest.ts";
 export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
+export {
+  type CreatedOrg,
+  type CreateOrgBody,
+  createdOrgSchema,
+  createOrgBodySchema,
+  type Org,
+  orgListSchema,
+  orgSchema,
+} from "./org.ts";
 export { type ByteStream, type Ports, portSchema } from "./ports.ts";
 export {
   type CreatePreviewBody,
@@ -147,6 +157,7 @@ export {
   terminalSizeSchema,
 } from "./process.ts";
 export {
+  type OfferedProfile,
   type Profile,
   type PublishedProfile,
   profileJsonSchema,
@@ -155,7 +166,12 @@ export {
   profileSchema,
   publishedProfileSchema,
   RESERVED_FIELDS,
+  type Suggestion,
+  suggestionSchema,
+  type Usage,
+  usageSchema,
 } from "./profile.ts";
+export { type Reachability, reachabilitySchema } from "./reachability.ts";
 export { type Receipt, receiptSchema } from "./receipt.ts";
 export { DEFAULT_RESOURCES, type Resources, resourcesSchema } from "./resources.ts";
 export { REUSE_SCOPES, type Reuse, reuseSchema } from "./reuse.ts";

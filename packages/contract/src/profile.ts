@@ -2,9 +2,11 @@ import { z } from "zod";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
 import { microUsdSchema } from "./money.ts";
-import { resourcesSchema } from "./resources.ts";
+import { visibilitySchema } from "./principal.ts";
+import { limitsSchema, resourcesSchema } from "./resources.ts";
+import { reuseScopeSchema } from "./reuse.ts";
 import { routingSchema } from "./routing.ts";
-import { envSchema, imageSchema, labelsSchema, sandboxSpecSchema } from "./spec.ts";
+import { careSchema, envSchema, imageSchema, labelsSchema, rootSchema, sandboxSpecSchema } from "./spec.ts";
 
 const profileNameSchema = z
   .string()
@@ -32,6 +34,15 @@ export const profileSchema = z.strictObject({
   network: z.strictObject({ egress: z.literal("deny") }).optional(),
   /** How much of a machine it may use; each a most. */
   resources: resourcesSchema.optional(),
+  /** Whether its sandboxes have a root. */
+  root: rootSchema.optional(),
+  /** `required` refuses where one of them cannot be held. */
+  limits: limitsSchema.optional(),
+  /** The only scope under which it is reused. */
+  scope: reuseScopeSchema.optional(),
+  ...careSchema,
+  /** How many like it are kept ready, where its extension can. Only a profile says so. */
+  pool: z.int().min(0).max(64).optional(),
   env: envSchema.optional(),
   labels: labelsSchema.optional(),
   /** How long it lives unless asked otherwise, and at most unless `maximumTtlMs` is said. */
@@ -42,6 +53,8 @@ export const profileSchema = z.strictObject({
   routing: routingSchema.optional(),
   /** The most one sandbox may cost. */
   budgetMicroUsd: microUsdSchema.nonnegative().optional(),
+  /** Who sees this profile; the whole org, unless said otherwise. Not inherited. */
+  visibility: visibilitySchema.optional(),
   /** Commands that must succeed in a fresh sandbox of this profile: what `profiles verify` runs. */
   verify: z.array(z.array(z.string()).min(1)).max(32).optional(),
 });
@@ -63,7 +76,42 @@ export const publishedProfileSchema = z.strictObject({
 });
 export type PublishedProfile = z.infer<typeof publishedProfileSchema>;
 
-export const profileListSchema = z.strictObject({ profiles: z.array(publishedProfileSchema) });
+/** A profile as the one who asks could use it now. */
+export const offeredProfileSchema = publishedProfileSchema.extend({
+  offer: z.strictObject({
+    /** Best first. */
+    candidates: z.array(z.strictObject({ extensionId: z.string(), microUsdPerHour: microUsdSchema })),
+    /** Why there is none. */
+    reason: z.string().optional(),
+    /** From our own clock, over the last sandboxes of this version. */
+    coldStart: z.strictObject({ medianMs: z.number(), samples: z.int().positive() }).optional(),
+  }),
+});
+export type OfferedProfile = z.infer<typeof offeredProfileSchema>;
+
+export const profileListSchema = z.strictObject({ profiles: z.array(offeredProfileSchema) });
+
+/** The most that was seen of a sandbox, counted outside of it. */
+export const usageSchema = z.strictObject({
+  ranMs: z.int().nonnegative(),
+  samples: z.int().nonnegative(),
+  /** How often each program was started. */
+  programs: z.record(z.string(), z.int().positive()),
+  memoryBytes: z.int().nonnegative().optional(),
+  pids: z.int().nonnegative().optional(),
+  diskBytes: z.int().nonnegative().optional(),
+  /** Processors used at once, over the busiest stretch between two samples. */
+  cpus: z.number().nonnegative().optional(),
+});
+export type Usage = z.infer<typeof usageSchema>;
+
+export const suggestionSchema = z.strictObject({
+  profile: profileSchema,
+  usage: usageSchema,
+  /** What it cannot know, in words. */
+  notes: z.array(z.string()),
+});
+export type Suggestion = z.infer<typeof suggestionSchema>;
 
 /** Which profile a sandbox is of. */
 export const profileRecordSchema = z.strictObject({

@@ -23,6 +23,7 @@ export const OPERATIONS = [
   "profile.publish",
   "event.read",
   "webhook.write",
+  "org.write",
 ] as const;
 export const operationSchema = z.enum(OPERATIONS);
 export type Operation = z.infer<typeof operationSchema>;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
+import { facetSchema } from "./manifest.ts";
 import { limitsSchema, resourcesRequestSchema, resourcesSchema } from "./resources.ts";
 import { workspaceSchema } from "./workspace.ts";
 
@@ -31,8 +32,26 @@ export const labelsSchema = z
   .record(z.string().min(1).max(63), z.string().max(255))
   .refine((labels) => Object.keys(labels).length <= 64, "at most 64 labels");
 
+/**
+ * Whether anything in the sandbox may be done as its root, which is nobody outside: by a caller who
+ * names that user, or by `sudo` inside. Denied, neither works, for nobody.
+ */
+export const rootSchema = z.enum(["allowed", "denied"]);
+
 export const MINIMUM_TTL_MS = 1_000;
 export const MAXIMUM_TTL_MS = 7 * 24 * 3_600_000;
+
+const argvSchema = z.array(z.string().regex(/^[^\0]*$/, "no NUL")).min(1);
+
+/** What a request and a profile may say besides, all of it left out unless it is said. */
+export const careSchema = {
+  /** Ends when nobody has used it for so long and nothing runs in it. */
+  idleMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS).optional(),
+  /** What it cannot do without: an extension that lacks one is no candidate. */
+  facets: z.array(facetSchema).optional(),
+  /** Run one after the other before anybody gets it; each must succeed. */
+  setup: z.array(argvSchema).max(32).optional(),
+} as const;
 
 /**
  * What an extension is asked to start, complete: every default has been applied and every right
@@ -49,6 +68,8 @@ export const sandboxSpecSchema = z.strictObject({
   resources: resourcesSchema,
   /** Whether a limit that the extension cannot hold is a refusal. */
   limits: limitsSchema,
+  /** Left out, it is allowed. */
+  root: rootSchema.optional(),
   env: envSchema,
   labels: labelsSchema,
   /** None, unless said. */
@@ -59,6 +80,11 @@ export const sandboxSpecSchema = z.strictObject({
   ttlMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS),
   /** Extensions the caller accepts; left out means any. An empty list means none. */
   extensions: z.array(extensionIdSchema).optional(),
+  ...careSchema,
+  /** What it uses is written down at its end: what `profiles suggest` goes by. */
+  audit: z.boolean().optional(),
+  /** How many like it its profile wants kept ready. */
+  pool: z.int().min(0).max(64).optional(),
 });
 export type SandboxSpec = z.infer<typeof sandboxSpecSchema>;
 
@@ -69,6 +95,7 @@ export const sandboxRequestSchema = z.strictObject({
   isolation: isolationClassSchema.default("process"),
   resources: resourcesRequestSchema,
   limits: limitsSchema.default("best-effort"),
+  root: rootSchema.optional(),
   env: envSchema.default({}),
   labels: labelsSchema.default({}),
   workspace: workspaceSchema.optional(),
@@ -76,4 +103,6 @@ export const sandboxRequestSchema = z.strictObject({
   from: z.string().max(63).optional(),
   ttlMs: sandboxSpecSchema.shape.ttlMs.default(3_600_000),
   extensions: z.array(extensionIdSchema).optional(),
+  ...careSchema,
+  audit: z.boolean().optional(),
 });

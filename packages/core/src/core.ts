@@ -10,7 +10,9 @@ import type {
   ChangesOptions,
   CreateBody,
   CreatedKey,
+  CreatedOrg,
   CreateKeyBody,
+  CreateOrgBody,
   CreatePreviewBody,
   CreateWebhookBody,
   Event,
@@ -21,17 +23,22 @@ import type {
   ImportOptions,
   Key,
   Metrics,
+  OfferedProfile,
+  Org,
   Principal,
   Probe,
   Process,
   ProcessInfo,
   PublishedProfile,
+  Reachability,
   Receipt,
   RollbackOptions,
   RolledBack,
   Sandbox,
   SandboxState,
+  SetBudgetBody,
   Snapshot,
+  Suggestion,
   TakeSnapshotBody,
   TerminalSize,
   Webhook,
@@ -48,19 +55,28 @@ export interface Core {
   /** Who holds this key. `unauthenticated` when nobody does. */
   authenticate(apiKey: string): Promise<Principal>;
   whoami(principal: Principal): Promise<Whoami>;
+  /** A tenant of its own with its root key. The installation's root key's alone. */
+  createOrg(principal: Principal, body: CreateOrgBody, once?: Once): Promise<CreatedOrg>;
+  listOrgs(principal: Principal): Promise<Org[]>;
   /** A key derived from the caller's, never wider than that one. The key itself is shown only here. */
   createKey(principal: Principal, body: CreateKeyBody, once?: Once): Promise<CreatedKey>;
   /** The caller's key and everything derived from it. */
   listKeys(principal: Principal): Promise<Key[]>;
   /** Ends the key, everything derived from it, and what any of them is doing now. */
   revokeKey(principal: Principal, keyId: string): Promise<string[]>;
-  /** Built-in ones, and what the org published. */
-  listProfiles(principal: Principal): Promise<PublishedProfile[]>;
+  /** Built-in ones, and what the org published; each with where it would run, its price and its start. */
+  listProfiles(principal: Principal): Promise<OfferedProfile[]>;
   getProfile(principal: Principal, ref: string): Promise<PublishedProfile>;
   /** The next version of its name, for ever as it is. */
   publishProfile(principal: Principal, body: unknown, once?: Once): Promise<PublishedProfile>;
   deprecateProfile(principal: Principal, ref: string): Promise<PublishedProfile>;
+  /** A profile that fits what an audited sandbox used. Publishes nothing. */
+  suggestProfile(principal: Principal, idOrName: string, name?: string): Promise<Suggestion>;
   create(principal: Principal, body: CreateBody, once?: Once): Promise<Sandbox>;
+  /** Ends it and makes another that was asked for in the same words, under the same name. */
+  recreate(principal: Principal, idOrName: string, once?: Once): Promise<Sandbox>;
+  /** How to get to it, as data. */
+  reachability(principal: Principal, idOrName: string): Promise<Reachability>;
   /** By id or by name. Somebody else's sandbox is `not_found`, exactly as an absent one. */
   get(principal: Principal, idOrName: string): Promise<Sandbox>;
   list(principal: Principal, query?: ListQuery): Promise<SandboxPage>;
@@ -114,7 +130,7 @@ export interface Core {
   /** The account that the caller's sandboxes draw on. */
   getBudget(principal: Principal): Promise<Budget>;
   /** What the whole org may spend, `null` for no limit. The root key's alone. */
-  setBudget(principal: Principal, body: { limitMicroUsd: number | null }): Promise<Budget>;
+  setBudget(principal: Principal, body: SetBudgetBody): Promise<Budget>;
   /** Where it ran and why, how long, what it cost, and for whom. */
   receipt(principal: Principal, idOrName: string): Promise<Receipt>;
   /** Stops every process where it is; of what is paused, succeeds. Its time runs on. */
@@ -138,6 +154,8 @@ export interface Core {
   ): Promise<{ webhook: Webhook; secret: string }>;
   listWebhooks(principal: Principal): Promise<Webhook[]>;
   deleteWebhook(principal: Principal, webhookId: string): Promise<void>;
+  /** How many sandboxes the org has in each state. The root key's alone. */
+  census(principal: Principal): Promise<ReadonlyMap<SandboxState, number>>;
   /** What every extension says of this machine. */
   doctor(): Promise<ReadonlyMap<string, Probe>>;
   /** Puts right what a crash left behind, then watches the clock. */

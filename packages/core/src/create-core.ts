@@ -4,14 +4,17 @@ import { apply } from "./apply.ts";
 import { attachProcess } from "./attach-process.ts";
 import { attach } from "./attachments/attach.ts";
 import { detach, listAttachments } from "./attachments/detach.ts";
+import { createBackground } from "./background.ts";
 import { createBoxes } from "./boxes.ts";
 import { getBudget, setBudget } from "./budget.ts";
+import { census } from "./census.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Core } from "./core.ts";
 import { create } from "./create.ts";
 import { destroy } from "./destroy.ts";
 import { dial } from "./dial.ts";
 import { diff } from "./diff.ts";
+import { createDenials, recordIfDenied } from "./events/denials.ts";
 import { followEvents, listEvents, verifyAudit } from "./events/follow.ts";
 import { createJournal } from "./events/journal.ts";
 import { exec } from "./exec.ts";
@@ -24,17 +27,23 @@ import type { House } from "./house.ts";
 import { nameInstance } from "./instance.ts";
 import { authenticate, createKey, listKeys, revokeKey, whoami } from "./keys.ts";
 import { createLeases } from "./leases.ts";
+import { createAuditor } from "./lifecycle/audit.ts";
+import { endIfUnused } from "./lifecycle/disuse.ts";
 import { expire } from "./lifecycle/expiry.ts";
+import { createIdle } from "./lifecycle/idle.ts";
 import { createReaper } from "./lifecycle/reaper.ts";
-import { keepReconciled, reconcile } from "./lifecycle/reconcile.ts";
-import { keepRenewed } from "./lifecycle/renewal.ts";
 import { list } from "./list.ts";
 import { metrics } from "./metrics.ts";
+import { createOrg, listOrgs } from "./orgs.ts";
 import { pause } from "./pause.ts";
 import { enterPreview, openPreview } from "./preview.ts";
-import { deprecateProfile, getProfile, listProfiles, publishProfile } from "./profiles/profiles.ts";
+import { listProfiles } from "./profiles/offers.ts";
+import { deprecateProfile, getProfile, publishProfile } from "./profiles/profiles.ts";
+import { suggestProfile } from "./profiles/suggest.ts";
 import { ps } from "./ps.ts";
+import { reachability } from "./reachability.ts";
 import { receipt } from "./receipt.ts";
+import { recreate } from "./recreate.ts";
 import { createRegistry, type Prices } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
 import { resize } from "./resize.ts";
@@ -46,9 +55,8 @@ import { openShelf, type ShelfOptions } from "./snapshots/shelf.ts";
 import { deleteSnapshot, exportSnapshot, importSnapshot, listSnapshots } from "./snapshots/snapshots.ts";
 import { takeSnapshot } from "./snapshots/take.ts";
 import type { Store } from "./store/store.ts";
-import { keepDelivering } from "./webhooks/deliver.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
-import { createWebhook, deleteWebhook, listWebhooks, sealPlainSecrets } from "./webhooks/webhooks.ts";
+import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
 
 export interface CoreOptions {
   /** Stays open when core closes: who opened it closes it. */
@@ -61,6 +69,8 @@ export interface CoreOptions {
   readonly prices?: Prices;
   /** The longest that is held for at once; an hour, unless said otherwise. */
   readonly holdSliceMs?: number;
+  /** How long a box that the store does not know is kept, paused; a quarter of an hour, unless said otherwise. */
+  readonly orphanGraceMs?: number;
   /** How webhooks get out: to the open internet and nowhere else, unless a test brings its own. */
   readonly webhookNetwork?: WebhookNetwork;
   /** Seals secrets in the store. Left out, what this process seals dies with it. */
@@ -76,26 +86,33 @@ export interface CoreOptions {
 /** What every verb stands on, with nothing running yet. */
 async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => void): Promise<House> {
   const { store, extensions, clock = systemClock, report = reportAsWarning } = options;
+  const journal = createJournal(store, report);
+  const registry = createRegistry(extensions, clock, options.prices);
+  const installationId = await store.claimMeta("installation-id", newRowId("ins"));
   const house: House = {
     store,
     clock,
     report,
     shelf: options.snapshots && openShelf(options.snapshots),
-    registry: createRegistry(extensions, clock, options.prices),
+    registry,
     boxes: createBoxes(onBroken),
-    journal: createJournal(store, report),
+    journal,
+    denials: createDenials(journal, () => clock.nowMs(), report),
     reaper: createReaper(clock, (id) => expire(house, id), report),
+    idle: createIdle({ store, clock, report, leftMs: (id, idleMs) => endIfUnused(house, id, idleMs) }),
+    auditor: createAuditor({ registry, journal, clock, report, installationId }),
     leases: createLeases(store, clock, report),
-    installationId: await store.claimMeta("installation-id", newRowId("ins")),
+    installationId,
     previewSecret: claimedWhenAsked(store, "preview-secret", () => randomBytes(32).toString("base64url")),
     instance: nameInstance(),
     tethered: options.tethered ?? false,
     pass: options.failpoint ?? (() => {}),
     creating: new Set(),
     teardowns: new Map(),
-    orphans: new Set(),
+    orphans: new Map(),
+    orphanGraceMs: options.orphanGraceMs ?? ORPHAN_GRACE_MS,
     claims: new Map(),
-    extensions: new Map(),
+    turns: new Map(),
     unpaid: new Map(),
     sealer: options.sealer ?? createSealer(randomBytes(32)),
     webhookNetwork: options.webhookNetwork ?? OPEN_INTERNET,
@@ -105,16 +122,16 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
 }
 
 export async function createCore(options: CoreOptions): Promise<Core> {
-  let reconciling: ReturnType<typeof keepReconciled> | undefined;
   // A connection that breaks by itself is the first word of a box that died.
-  const house = await openHouse(options, (id) => house.teardowns.has(id) || reconciling?.soon());
-  let renewing: ReturnType<typeof keepRenewed> | undefined;
-  let delivering: ReturnType<typeof keepDelivering> | undefined;
+  const house = await openHouse(options, (id) => house.teardowns.has(id) || background.lookSoon());
+  const background = createBackground(house);
   const verb = onlyOurErrors(house);
 
   return {
     authenticate: verb(authenticate),
     whoami: verb(whoami),
+    createOrg: verb(createOrg),
+    listOrgs: verb(listOrgs),
     createKey: verb(createKey),
     listKeys: verb(listKeys),
     revokeKey: verb(revokeKey),
@@ -122,7 +139,10 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     getProfile: verb(getProfile),
     publishProfile: verb(publishProfile),
     deprecateProfile: verb(deprecateProfile),
+    suggestProfile: verb(suggestProfile),
     create: verb(create),
+    recreate: verb(recreate),
+    reachability: verb(reachability),
     get: verb(get),
     list: verb(list),
     openPreview: verb(openPreview),
@@ -146,27 +166,10 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     createWebhook: verb(createWebhook),
     listWebhooks: verb(listWebhooks),
     deleteWebhook: verb(deleteWebhook),
+    census: verb(census),
     doctor: verb(() => house.registry.doctor()),
-    start: verb(async () => {
-      await reconcile(house);
-      await house.shelf?.sweep();
-      await sealPlainSecrets(house);
-      reconciling ??= keepReconciled(house);
-      renewing ??= keepRenewed(house);
-      delivering ??= keepDelivering(house);
-    }),
-    close: verb(async () => {
-      await Promise.all([reconciling?.stop(), renewing?.stop(), delivering?.stop()]);
-      house.reaper.close();
-      house.leases.close();
-      await Promise.allSettled(house.teardowns.values());
-      try {
-        await house.journal.flush();
-      } finally {
-        house.boxes.close();
-        await Promise.all(house.registry.all().map((extension) => extension.close()));
-      }
-    }),
+    start: verb(background.start),
+    close: verb(background.close),
   };
 }
 
@@ -180,6 +183,7 @@ function claimedWhenAsked(store: Store, key: string, make: () => string): () => 
 }
 
 const HOLD_SLICE_MS = 3_600_000;
+const ORPHAN_GRACE_MS = 900_000;
 
 /** What happens inside a sandbox, and with what it works on. */
 function insideVerbs(verb: ReturnType<typeof onlyOurErrors>) {
@@ -210,8 +214,10 @@ function onlyOurErrors(house: House) {
     async (...given: Arguments): Promise<Result> => {
       try {
         return await verb(house, ...given);
-      } catch (error) {
-        throw SandboxerError.from(error);
+      } catch (thrown) {
+        const error = SandboxerError.from(thrown);
+        recordIfDenied(house.denials, verb.name, given, error);
+        throw error;
       }
     };
 }

@@ -13,6 +13,7 @@ import { authorize } from "./policy/authorize.ts";
 import { reuseOr } from "./reuse.ts";
 import { type RoutePlan, route } from "./route/route.ts";
 import { settle } from "./settle.ts";
+import { setUp } from "./setup.ts";
 import { withSnapshot } from "./snapshots/restore.ts";
 import type { Claim } from "./store/idempotency-store.ts";
 import { tryEach } from "./try-each.ts";
@@ -25,13 +26,21 @@ export async function create(
 ): Promise<Sandbox> {
   authorize(principal.chain, "sandbox.create");
   const claim = claimOf(house, principal, "sandbox.create", body, once);
-  return answerOnce(house, claim, async () => {
-    // 1 narrow
-    const narrowed = await narrow(house, principal, await withSnapshot(house, principal, body));
-    return reuseOr(house, principal, narrowed, claim, (label) =>
-      make(house, principal, { ...narrowed, label }, claim),
-    );
-  });
+  return answerOnce(house, claim, () => createClaimed(house, principal, body, claim));
+}
+
+/** For what creates as part of more: under the claim of the whole. */
+export async function createClaimed(
+  house: House,
+  principal: Principal,
+  body: CreateBody,
+  claim: Claim | undefined,
+): Promise<Sandbox> {
+  // 1 narrow
+  const narrowed = await narrow(house, principal, await withSnapshot(house, principal, body));
+  return reuseOr(house, principal, narrowed, claim, (label) =>
+    make(house, principal, { ...narrowed, label }, claim),
+  );
 }
 
 /** The five steps of the waist. Killed at any line, the next start puts right what it left. */
@@ -50,11 +59,13 @@ async function make(
   house.creating.add(id);
   try {
     // 3 hold
-    const sandbox = await hold(house, principal, { id, ...narrowed, plan, claim });
+    const { sandbox, attachmentId } = await hold(house, principal, { id, ...narrowed, plan, claim });
     house.pass("create.held");
     // 4 try
     const taken = await tryEach(house, sandbox, plan.candidates);
     house.pass("create.made");
+    await setUp(house, sandbox, taken, attachmentId);
+    house.pass("create.prepared");
     // 5 settle
     return await settle(house, sandbox, taken, claim !== undefined);
   } finally {

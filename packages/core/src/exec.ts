@@ -34,6 +34,7 @@ export async function exec(
     data: { program: request.argv[0]?.slice(0, LONGEST_PROGRAM_NAME), attachmentId: attachment.id },
   });
   house.pass("exec.recorded");
+  house.auditor.ran(sandboxId, request.argv[0] ?? "");
   const process = await box.exec(acting, attachment.id);
   house.pass("exec.started");
   return leasedProcess(house.leases, principal, box, process, "starter");

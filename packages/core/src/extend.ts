@@ -8,8 +8,10 @@ import {
 import { refuseGuest } from "./attachments/acting.ts";
 import type { House } from "./house.ts";
 import { parse } from "./parse.ts";
+import { askOf } from "./place.ts";
 import { authorize, authorizeLifetime } from "./policy/authorize.ts";
-import { askOf, findSandbox, locate } from "./reach.ts";
+import { findSandbox, locate } from "./reach.ts";
+import { inTurn } from "./turns.ts";
 
 /** Moves the end to `ttlMs` from now, later or earlier: first the money, then the box, then the row. */
 export async function extend(
@@ -23,15 +25,7 @@ export async function extend(
   const sandbox = await findSandbox(house, principal, idOrName);
   await refuseGuest(house, principal, sandbox);
   const { id } = sandbox;
-  const before = house.extensions.get(id) ?? Promise.resolve();
-  // One after the other, so that the last to ask is the last to be heard by the box and by the row.
-  const moved = before.catch(() => {}).then(() => move(house, principal, id, ttlMs));
-  house.extensions.set(id, moved);
-  try {
-    return await moved;
-  } finally {
-    if (house.extensions.get(id) === moved) house.extensions.delete(id);
-  }
+  return inTurn(house, id, () => move(house, principal, id, ttlMs));
 }
 
 async function move(house: House, principal: Principal, sandboxId: string, ttlMs: number): Promise<Sandbox> {

@@ -3,6 +3,7 @@ export const FAIL_POINTS = [
   "create.planned",
   "create.held",
   "create.made",
+  "create.prepared",
   "create.settled",
   "create.refused",
   "create.discarded",
@@ -17,6 +18,10 @@ export const FAIL_POINTS = [
   "destroy.begun",
   "destroy.ended",
   "destroy.finished",
+  "attach.joined",
+  "attach.welcomed",
+  "detach.left",
+  "detach.settled",
   "gone.noticed",
   "gone.marked",
 ] as const;

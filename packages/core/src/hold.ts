@@ -12,8 +12,14 @@ type Wanted = Narrowed & {
   readonly claim: Claim | undefined;
 };
 
+interface Held {
+  readonly sandbox: Sandbox;
+  /** Its owner's use of it. */
+  readonly attachmentId: string;
+}
+
 /** Write-ahead: before anything exists anywhere, there is a row, a hold and an event. */
-export async function hold(house: House, principal: Principal, wanted: Wanted): Promise<Sandbox> {
+export async function hold(house: House, principal: Principal, wanted: Wanted): Promise<Held> {
   const { id, name, consumer, visibility, budgetMicroUsd, profile, reuse, label, spec, plan, claim } = wanted;
   const createdAtMs = house.clock.nowMs();
   const { id: principalId, orgId, keyId, lineage, team } = principal;
@@ -36,13 +42,14 @@ export async function hold(house: House, principal: Principal, wanted: Wanted): 
   };
   // Enough for the dearest, since failover may end there.
   const dearest = Math.max(...plan.candidates.map(({ microUsdPerHour }) => microUsdPerHour));
+  const attachment = implicitAttachment(principal, id, createdAtMs);
   await house.store.beginCreate({
     sandbox,
     claim,
     label,
     keyId,
     lineage,
-    attachment: implicitAttachment(principal, id, createdAtMs),
+    attachment,
     holdMicroUsd: costOver(dearest, Math.min(spec.ttlMs, house.holdSliceMs)),
     creator: house.instance,
     // What was asked, but not its variables: they may hold secrets, and the log is forever.
@@ -61,5 +68,5 @@ export async function hold(house: House, principal: Principal, wanted: Wanted): 
       rejected: plan.rejected,
     },
   });
-  return sandbox;
+  return { sandbox, attachmentId: attachment.id };
 }

@@ -1,9 +1,12 @@
 import type { Sandbox } from "@sandboxer/contract";
 import type { Boxes } from "./boxes.ts";
 import type { Clock } from "./clock.ts";
+import type { Denials } from "./events/denials.ts";
 import type { Journal } from "./events/journal.ts";
 import type { PassFailPoint } from "./failpoint.ts";
 import type { Leases } from "./leases.ts";
+import type { Auditor } from "./lifecycle/audit.ts";
+import type { Idle } from "./lifecycle/idle.ts";
 import type { Reaper } from "./lifecycle/reaper.ts";
 import type { Registry } from "./registry/registry.ts";
 import type { Report } from "./report.ts";
@@ -18,7 +21,10 @@ export interface House {
   readonly registry: Registry;
   readonly boxes: Boxes;
   readonly journal: Journal;
+  readonly denials: Denials;
   readonly reaper: Reaper;
+  readonly idle: Idle;
+  readonly auditor: Auditor;
   readonly leases: Leases;
   readonly clock: Clock;
   /** Goes with every call to an extension; what carries another is never touched. */
@@ -33,14 +39,16 @@ export interface House {
   readonly creating: Set<string>;
   /** Teardowns under way, so that all who want an end wait for the same one. */
   readonly teardowns: Map<string, Promise<Sandbox>>;
-  /** Boxes without a row that have been told of, each once. */
-  readonly orphans: Set<string>;
+  /** Boxes without a row, in quarantine since when. */
+  readonly orphans: Map<string, number>;
   /** Requests with an idempotency key under way, so that all who repeat one wait for the same. */
   readonly claims: Map<string, { readonly bodyHash: string; readonly answer: Promise<unknown> }>;
-  /** Moves of an expiry under way, so that each waits for the one before. */
-  readonly extensions: Map<string, Promise<unknown>>;
+  /** Changes of a sandbox under way, so that each waits for the one before. */
+  readonly turns: Map<string, Promise<unknown>>;
   /** Sandboxes whose hold the budget did not renew: told of, or put to sleep by now. */
   readonly unpaid: Map<string, "warned" | "paused">;
+  /** How long a box without a row is kept. */
+  readonly orphanGraceMs: number;
   /** The longest that is paid for at once. */
   readonly holdSliceMs: number;
   readonly webhookNetwork: WebhookNetwork;

@@ -21,7 +21,7 @@ import type { FoundKey } from "./store/key-store.ts";
 import type { Store } from "./store/store.ts";
 
 /** A key carries 256 random bits, so one plain hash keeps it as secret as a slow one would. */
-function hashKey(apiKey: string): string {
+export function hashKey(apiKey: string): string {
   return createHash("sha256").update(apiKey).digest("hex");
 }
 
@@ -30,12 +30,18 @@ export async function authenticate(house: House, apiKey: string): Promise<Princi
 }
 
 /** Who holds a key that still counts. */
-export function holderOf({ clock }: House, found: FoundKey | undefined): Principal {
-  if (!found) throw new SandboxerError("unauthenticated", "nobody holds this key");
+export function holderOf({ clock, denials, installationId }: House, found: FoundKey | undefined): Principal {
+  const refuse = (rule: string, message: string): never => {
+    // Nobody's key belongs to no org, so it goes into the installation's own log.
+    const who = found?.principal ?? { orgId: installationId };
+    denials.record(who, { verb: "authenticate", code: "unauthenticated", rule });
+    throw new SandboxerError("unauthenticated", message);
+  };
+  if (!found) return refuse("unknown", "nobody holds this key");
   if ((found.principal.expiresAtMs ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) {
-    throw new SandboxerError("unauthenticated", "this key's time is up");
+    return refuse("expired", "this key's time is up");
   }
-  if (found.revoked) throw new SandboxerError("unauthenticated", "this key was revoked");
+  if (found.revoked) return refuse("revoked", "this key was revoked");
   return found.principal;
 }
 

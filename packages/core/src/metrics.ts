@@ -1,7 +1,8 @@
 import { type Metrics, type Principal, SandboxerError } from "@sandboxer/contract";
 import type { House } from "./house.ts";
+import { askOf } from "./place.ts";
 import { authorize } from "./policy/authorize.ts";
-import { askOf, locate } from "./reach.ts";
+import { locate } from "./reach.ts";
 
 export async function metrics(house: House, principal: Principal, idOrName: string): Promise<Metrics> {
   authorize(principal.chain, "sandbox.read");

@@ -5,10 +5,11 @@ import { withProfile } from "./profiles/profiles.ts";
 
 /** What was asked, within its profile and within every link of the caller's chain. */
 export async function narrow(house: House, principal: Principal, asked: CreateBody) {
-  const { body, profile } = await withProfile(house, principal, asked);
+  const { body, profile, pool } = await withProfile(house, principal, asked);
   authorizeProfile(principal.chain, profile);
   const allowed = authorizeCreate(principal.chain, body);
-  return { ...allowed, visibility: visibilityOf(principal, allowed), profile };
+  const spec = pool === undefined ? allowed.spec : { ...allowed.spec, pool };
+  return { ...allowed, spec, visibility: visibilityOf(principal, allowed), profile };
 }
 
 /** Private, unless it is to be shared: then those share it who see it. */

@@ -28,6 +28,8 @@ export interface PreviewEntry {
 /** What a token says. It names a key and holds none: what the key may do is looked at on every use. */
 interface Claims {
   readonly key: string;
+  /** The attachment that it acts through, where it named one. */
+  readonly attachment?: string;
   readonly sandbox: string;
   readonly port: number;
   readonly untilMs: number;
@@ -43,7 +45,9 @@ export async function openPreview(
   const { port, ttlMs } = parse(createPreviewBodySchema, body);
   const { sandbox } = await locate(house, principal, "sandbox.ports", idOrName, ["running"]);
   const expiresAtMs = house.clock.nowMs() + Math.min(ttlMs, leftOf(house, sandbox));
-  const claims: Claims = { key: principal.keyId, sandbox: sandbox.id, port, untilMs: expiresAtMs };
+  const { keyId, attachmentId } = principal;
+  const attachment = attachmentId === undefined ? {} : { attachment: attachmentId };
+  const claims: Claims = { key: keyId, ...attachment, sandbox: sandbox.id, port, untilMs: expiresAtMs };
   const text = Buffer.from(JSON.stringify(claims)).toString("base64url");
   return {
     sandboxId: sandbox.id,
@@ -61,11 +65,14 @@ export async function enterPreview(house: House, token: string): Promise<Preview
   if (given.length !== right.length || !timingSafeEqual(given, right)) {
     throw new SandboxerError("unauthenticated", "this is not a preview of this gateway's", { hint: HINT });
   }
-  const { key, sandbox, port, untilMs } = JSON.parse(Buffer.from(text, "base64url").toString()) as Claims;
+  const { key, attachment, sandbox, port, untilMs } = JSON.parse(
+    Buffer.from(text, "base64url").toString(),
+  ) as Claims;
   if (untilMs <= house.clock.nowMs()) {
     throw new SandboxerError("unauthenticated", "this preview's time is up", { hint: HINT });
   }
-  const principal = holderOf(house, await house.store.findKeyById(key));
+  const holder = holderOf(house, await house.store.findKeyById(key));
+  const principal = attachment === undefined ? holder : { ...holder, attachmentId: attachment };
   return { principal, sandboxId: sandbox, port };
 }
 

@@ -1,7 +1,5 @@
 import {
   type Box,
-  type CallContext,
-  type Extension,
   isOver,
   type Operation,
   type Principal,
@@ -10,17 +8,23 @@ import {
   type SandboxState,
 } from "@sandboxer/contract";
 import type { House } from "./house.ts";
-import { recordGone } from "./lifecycle/gone.ts";
+import { askOf, gone, type Place } from "./place.ts";
 import { authorizeUse } from "./policy/authorize.ts";
-import { ask, callContext } from "./registry/registry.ts";
 import type { Viewer } from "./store/store.ts";
-
-const PATIENCE_MS = 30_000;
 
 /** Somebody else's sandbox is answered exactly as one that never was. */
 export async function findSandbox(house: House, principal: Principal, idOrName: string): Promise<Sandbox> {
   const sandbox = await house.store.getSandbox(principal.orgId, idOrName, viewerOf(principal));
   if (sandbox) return sandbox;
+  if (await house.store.getSandboxById(idOrName)) {
+    // Told to nobody who asks, but written down.
+    house.denials.record(principal, {
+      verb: "find",
+      code: "not_found",
+      rule: "visibility",
+      target: idOrName,
+    });
+  }
   throw new SandboxerError("not_found", `no sandbox ${idOrName}`);
 }
 
@@ -37,16 +41,11 @@ export async function reach(
 ): Promise<{ sandbox: Sandbox; box: Box }> {
   const place = await locate(house, principal, operation, idOrName, ["running"]);
   const { sandbox } = place;
+  house.idle.use(sandbox.id);
   const box = await house.boxes.open(sandbox.id, () =>
     askOf(house, place, (extension, ref, context) => extension.attach(ref, context)),
   );
   return { sandbox, box };
-}
-
-export interface Place {
-  readonly sandbox: Sandbox;
-  readonly extension: Extension;
-  readonly ref: string;
 }
 
 /** A living sandbox in one of these states, and where it is. */
@@ -67,24 +66,4 @@ export async function locate(
   const { class: isolation } = extension.manifest.isolation;
   authorizeUse(principal.chain, operation, { extensionId: location.extensionId, isolation });
   return { sandbox, extension, ref: location.ref };
-}
-
-/** Asks the extension about one box. That it does not know the box is a fact to record. */
-export async function askOf<T>(
-  house: House,
-  { sandbox, extension, ref }: Place,
-  call: (extension: Extension, ref: string, context: CallContext) => Promise<T>,
-): Promise<T> {
-  try {
-    return await ask(extension, () => call(extension, ref, callContext(house.installationId, PATIENCE_MS)));
-  } catch (error) {
-    if (!SandboxerError.is(error) || error.code !== "not_found") throw error;
-    throw gone(await recordGone(house, sandbox));
-  }
-}
-
-function gone({ id, state, reason }: Sandbox): SandboxerError {
-  return new SandboxerError("sandbox_gone", `the sandbox is ${state}${reason ? `: ${reason}` : ""}`, {
-    details: { sandboxId: id, state },
-  });
 }

@@ -3,9 +3,9 @@ import { setTimeout } from "node:timers/promises";
 import { type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import { canonicalJson } from "./events/chain.ts";
 import type { House } from "./house.ts";
+import { wake } from "./lifecycle/sleep.ts";
 import type { Narrowed } from "./narrow.ts";
 import { locate } from "./reach.ts";
-import { wake } from "./resume.ts";
 import type { Claim } from "./store/idempotency-store.ts";
 import { LabelTaken } from "./store/store.ts";
 
@@ -46,7 +46,7 @@ async function giveAgain(
   if (found.state !== "running" && found.state !== "paused") return undefined;
   refuseAnother(wanted, found);
   const place = await locate(house, principal, "sandbox.create", found.id, ["running", "paused"]);
-  if (found.state === "paused") await wake(house, principal.id, place);
+  if (found.state === "paused") await wake(house, place, { principalId: principal.id });
   const { label, claim, consumer } = wanted;
   const { orgId, id: principalId, keyId } = principal;
   const atMs = house.clock.nowMs();

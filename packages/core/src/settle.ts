@@ -32,6 +32,8 @@ export async function settle(
     house.pass("create.settled");
     house.boxes.keep(sandbox.id, box);
     house.reaper.watch(sandbox.id, expiresAtMs);
+    house.idle.watch(sandbox.id, running.spec.idleMs);
+    house.auditor.watch(running);
     return running;
   } catch (thrown) {
     box.close();

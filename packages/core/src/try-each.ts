@@ -39,6 +39,7 @@ export async function tryEach(
           sandboxId: sandbox.id,
           orgId: sandbox.orgId,
           tethered: house.tethered,
+          progress: (message) => tell(house, sandbox, extensionId, message),
         }),
       );
       attempts.push({ extensionId, tookMs: tookMs() });
@@ -55,6 +56,14 @@ export async function tryEach(
     }
   }
   throw new SandboxerError("internal", "a plan without a candidate reached its tries");
+}
+
+/** What takes long is an event of its own, so that whoever waits can see why. */
+function tell(house: House, { id: sandboxId, orgId }: Sandbox, extensionId: string, message: string): void {
+  const event = { type: "sandbox.preparing", orgId, atMs: house.clock.nowMs(), sandboxId } as const;
+  house.journal
+    .record({ ...event, data: { extensionId, message: message.slice(0, 500) } })
+    .catch((error) => house.report("recording what takes long", SandboxerError.from(error)));
 }
 
 /** The row says `failed` and the hold is released; the error says what was tried. */

@@ -30,6 +30,12 @@ export interface PlainExtension extends Extension {
 export function createPlainExtension(root: string, manifest: Partial<Manifest> = {}): PlainExtension {
   const boxes = new Map<string, Set<Box>>();
   const folder = (ref: string) => join(root, ref);
+  /** As a real backend: it takes a moment, and knows only what is there. */
+  const present = async <T>(ref: string, act: () => T): Promise<T> => {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (!existsSync(folder(ref))) throw new SandboxerError("not_found", `no box ${ref}`);
+    return act();
+  };
   const attached = (ref: string): Box => {
     const box = openBox(folder(ref), ref, extension);
     boxes.set(ref, (boxes.get(ref) ?? new Set()).add(box));
@@ -41,8 +47,8 @@ export function createPlainExtension(root: string, manifest: Partial<Manifest> =
     executed: [],
     ...(manifest.facets?.includes("pause") && {
       pause: {
-        pause: async (ref) => void extension.paused.add(ref),
-        resume: async (ref) => void extension.paused.delete(ref),
+        pause: async (ref) => void (await present(ref, () => extension.paused.add(ref))),
+        resume: async (ref) => void (await present(ref, () => extension.paused.delete(ref))),
       },
     }),
     calls: { probe: 0, create: 0, attach: 0, destroy: 0 },
@@ -65,6 +71,7 @@ export function createPlainExtension(root: string, manifest: Partial<Manifest> =
       extension.calls.attach++;
       await extension.before.attach?.();
       if (!existsSync(folder(ref))) throw new SandboxerError("not_found", `no box ${ref}`);
+      if (extension.paused.has(ref)) throw new SandboxerError("invalid_state", `${ref} is paused`);
       return attached(ref);
     },
     async list() {
@@ -79,6 +86,7 @@ export function createPlainExtension(root: string, manifest: Partial<Manifest> =
       extension.calls.destroy++;
       await extension.before.destroy?.();
       rmSync(folder(ref), { recursive: true, force: true });
+      extension.paused.delete(ref);
       for (const box of boxes.get(ref) ?? []) box.close();
       boxes.delete(ref);
     },
@@ -158,6 +166,7 @@ function plainFiles(folder: string): Files {
     async write(path, source) {
       const parts: Uint8Array[] = [];
       for await (const part of source) parts.push(part);
+      if (!existsSync(folder)) throw new SandboxerError("sandbox_gone", "the box is gone");
       writeFileSync(join(folder, path), Buffer.concat(parts));
       return parts.reduce((total, part) => total + part.length, 0);
     },

@@ -20,6 +20,7 @@ export async function startProcess(
   const child = spawn(program, rest, { cwd, env: { PATH: process.env.PATH, ...request.env } });
   closed.then(() => child.kill("SIGKILL"));
   await once(child, "spawn").catch((cause) => {
+    if (!existsSync(cwd)) throw new SandboxerError("sandbox_gone", "the box is gone", { cause });
     throw new SandboxerError("command_not_found", `no program ${program}`, { cause });
   });
   if (!request.stdin) child.stdin.end();

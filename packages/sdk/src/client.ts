@@ -16,6 +16,7 @@ import {
 import { type Attachments, openAttachments } from "./attachments.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { type Log, openLog, openWebhooks, type Webhooks } from "./log.ts";
+import { type Orgs, openOrgs } from "./orgs.ts";
 import { openProfiles, type Profiles } from "./profiles.ts";
 import { openSandbox, type Sandbox } from "./sandbox.ts";
 import { openSnapshotShelf, type SnapshotShelf } from "./snapshots.ts";
@@ -53,6 +54,7 @@ export interface Client {
     all(options?: ListOptions): AsyncIterable<Sandbox>;
   };
   readonly attachments: Attachments;
+  readonly orgs: Orgs;
   readonly keys: Keys;
   readonly profiles: Profiles;
   readonly snapshots: SnapshotShelf;
@@ -62,7 +64,8 @@ export interface Client {
     /** The account that the key's sandboxes draw on. */
     get(): Promise<Budget>;
     /** What the whole org may spend, `null` for no limit. The root key's alone. */
-    set(limitMicroUsd: number | null): Promise<Budget>;
+    /** Of a tenant by name, for the installation's root key; of one's own org otherwise. */
+    set(limitMicroUsd: number | null, org?: string): Promise<Budget>;
   };
   /** Who the client's key belongs to, and what it may do. */
   whoami(): Promise<Whoami>;
@@ -111,6 +114,7 @@ export function createClient(options: ClientOptions): Client {
       all,
     },
     attachments: openAttachments(transport),
+    orgs: openOrgs(transport),
     keys: openKeys(transport),
     profiles: openProfiles(transport),
     snapshots: openSnapshotShelf(transport),
@@ -118,7 +122,8 @@ export function createClient(options: ClientOptions): Client {
     webhooks: openWebhooks(transport),
     budget: {
       get: () => transport.ask(budgetSchema, "GET", "/v1/budget"),
-      set: (limitMicroUsd) => transport.ask(budgetSchema, "PUT", "/v1/budget", { json: { limitMicroUsd } }),
+      set: (limitMicroUsd, org) =>
+        transport.ask(budgetSchema, "PUT", "/v1/budget", { json: { limitMicroUsd, org } }),
     },
     whoami: () => transport.ask(whoamiSchema, "GET", "/v1/whoami"),
     explain: (body = {}) => transport.ask(routePlanSchema, "POST", "/v1/route/explain", { json: body }),

@@ -2,6 +2,7 @@ export type { Attachments } from "./attachments.ts";
 export { type Client, type ClientOptions, createClient, type ListOptions, type Page } from "./client.ts";
 export type { Keys } from "./keys.ts";
 export type { Log, Webhooks } from "./log.ts";
+export type { Orgs } from "./orgs.ts";
 export type { RemoteProcess } from "./process.ts";
 export type { Profiles } from "./profiles.ts";
 export type { RunOptions, Sandbox, Way } from "./sandbox.ts";

@@ -13,7 +13,9 @@ import {
   type ProcessInfo,
   previewSchema,
   processListSchema,
+  type Reachability,
   type Receipt,
+  reachabilitySchema,
   receiptSchema,
   type Sandbox as SandboxInfo,
   type Snapshot,
@@ -26,7 +28,7 @@ import { openFiles } from "./files.ts";
 import { openPorts } from "./ports.ts";
 import { drained, openProcess, type RemoteProcess } from "./process.ts";
 import { openOverSocket } from "./socket-process.ts";
-import type { Transport } from "./transport.ts";
+import type { Once, Transport } from "./transport.ts";
 import { openChanges } from "./workspace.ts";
 
 export interface RunOptions extends Omit<ExecInput, "argv" | "stdin"> {
@@ -67,6 +69,10 @@ export interface Sandbox {
   through(attachmentId: string): Sandbox;
   /** Moves the end to `ttlMs` from now. */
   extend(ttlMs: number): Promise<SandboxInfo>;
+  /** How to get to it, as data. */
+  reachability(): Promise<Reachability>;
+  /** Ends it and makes another that was asked for in the same words. */
+  recreate(once?: Once): Promise<Sandbox>;
   /** Where it ran and why, how long, what it cost, and for whom. */
   receipt(): Promise<Receipt>;
   /** Stops every process where it is; its time runs on. */
@@ -134,6 +140,10 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
     async extend(ttlMs) {
       info = await transport.ask(sandboxSchema, "POST", `${path}/extend`, { json: { ttlMs } });
       return info;
+    },
+    reachability: () => transport.ask(reachabilitySchema, "GET", `${path}/reachability`),
+    async recreate(once) {
+      return openSandbox(transport, await transport.ask(sandboxSchema, "POST", `${path}/recreate`, { once }));
     },
     receipt: () => transport.ask(receiptSchema, "GET", `${path}/receipt`),
     async pause() {

@@ -52,18 +52,15 @@ export function createTransport(options: TransportOptions): Transport {
   };
 
   async function send(method: string, path: string, call: Call = {}): Promise<Response> {
-    const init: RequestInit & { duplex?: "half" } = { method, headers: identity };
+    const key = call.once?.idempotencyKey;
+    const headers = { ...identity, ...(key !== undefined && { "idempotency-key": key }) };
+    const init: RequestInit & { duplex?: "half" } = { method, headers };
     if (call.json !== undefined) {
       init.body = JSON.stringify(call.json);
-      const key = call.once?.idempotencyKey;
-      init.headers = {
-        ...identity,
-        "content-type": "application/json",
-        ...(key !== undefined && { "idempotency-key": key }),
-      };
+      init.headers = { ...headers, "content-type": "application/json" };
     } else if (call.body !== undefined) {
       init.body = call.body as BodyInit;
-      init.headers = { ...identity, "content-type": "application/octet-stream" };
+      init.headers = { ...headers, "content-type": "application/octet-stream" };
       if (call.body instanceof ReadableStream) init.duplex = "half";
     }
     const response = await options.fetch(base + path + queryString(call.query), init).catch((cause) => {

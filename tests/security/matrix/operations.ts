@@ -67,7 +67,10 @@ export function operationsOf({ paths, components }: Document): Operation[] {
 
 /** Things a path can name. A route that names another kind must be made known here first. */
 export type Named = Readonly<
-  Record<"id" | "process" | "port" | "connection" | "key" | "ref" | "webhook", string>
+  Record<
+    "id" | "process" | "port" | "connection" | "key" | "ref" | "webhook" | "attachment" | "snapshot",
+    string
+  >
 >;
 
 export interface Asked {

@@ -16,6 +16,8 @@ export interface Expectation {
   /** The only mounts; a type of `*` is whatever the host's file system is. */
   readonly mounts: readonly MountFacts[];
   readonly descriptors: { readonly most: number; readonly leadTo: RegExp };
+  /** The sandbox's own instance of devpts, where every terminal must be from. */
+  readonly devpts: number;
   /** The limits of whoever started the engine. */
   readonly hostLimits: Facts["limits"];
   readonly environment: readonly string[];
@@ -31,6 +33,7 @@ export type Check =
   | "namespaces"
   | "mounts"
   | "descriptors"
+  | "terminal"
   | "limits"
   | "environment";
 
@@ -75,6 +78,7 @@ export function findings(facts: Facts, expected: Expectation): Finding[] {
       found.push({ check: "descriptors", says: `${descriptor} leads to ${target}` });
     }
   }
+  for (const device of facts.terminals) compare("terminal", "a terminal's devpts", device, expected.devpts);
   const count = Object.keys(facts.descriptors).length;
   if (count > expected.descriptors.most) found.push({ check: "descriptors", says: `${count} are open` });
   found.push(...limitFindings(facts.limits, expected.hostLimits));

@@ -11,6 +11,9 @@ export interface Facts {
   readonly mounts: readonly MountFacts[];
   /** Descriptor → what it leads to. */
   readonly descriptors: Readonly<Record<string, string>>;
+  /** The instance of devpts at its /dev/pts, and those its descriptors that are terminals belong to. */
+  readonly devpts: number;
+  readonly terminals: readonly number[];
   /** Name → [soft, hard]. */
   readonly limits: Readonly<Record<string, readonly [string, string]>>;
   readonly environment: readonly string[];
@@ -43,6 +46,10 @@ export function factsOf(pid: number): Facts {
     gidMap: parseMap(text("gid_map")),
     mounts: text("mountinfo").trim().split("\n").map(parseMount),
     descriptors: descriptorsOf(at("fd")),
+    devpts: statSync(at("root/dev/pts")).dev,
+    terminals: readdirSync(at("fd"))
+      .filter((fd) => readlinkSync(at("fd", fd)).startsWith("/dev/pts/"))
+      .map((fd) => statSync(at("fd", fd)).dev),
     limits: parseLimits(text("limits")),
     environment: text("environ").split("\0").filter(Boolean).sort(),
   };

@@ -1,6 +1,7 @@
 import type { CreateBody, Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, label, list, mebibytes, microUsd, processors, reuse, variable } from "../arguments.ts";
+import { waiting } from "../waiting.ts";
 import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
 interface Options extends WorkspaceOptions {
@@ -15,6 +16,11 @@ interface Options extends WorkspaceOptions {
   readonly visibility?: Visibility;
   readonly reuse?: NonNullable<CreateBody["reuse"]>;
   readonly extensions?: string[];
+  readonly idle?: number;
+  readonly audit?: true;
+  readonly for?: "person" | "agent" | "automation";
+  readonly project?: string;
+  readonly task?: string;
   readonly policy?: NonNullable<CreateBody["routing"]>["policy"];
   readonly maxPrice?: number;
   readonly budget?: number;
@@ -23,6 +29,7 @@ interface Options extends WorkspaceOptions {
   readonly memory?: number;
   readonly disk?: number;
   readonly requireLimits?: true;
+  readonly root: boolean;
   readonly json?: true;
 }
 
@@ -45,6 +52,11 @@ export function register(program: Command): void {
       reuse,
     )
     .option("--extensions <list>", "where it may run", list)
+    .option("--idle <time>", "end it when nobody has used it for so long", durationMs)
+    .option("--audit", "write down what it uses, for `profiles suggest`")
+    .option("--for <kind>", "who it is for: person, agent or automation (default: person)")
+    .option("--project <project>", "the project it is for")
+    .option("--task <task>", "the task it is for")
     .option("--policy <policy>", "how to choose: prefer-self-hosted, lowest-cost or explicit")
     .option("--max-price <usd>", "the most an hour of it may cost", microUsd)
     .option("--budget <usd>", "the most it may cost in all, as in 0.50", microUsd)
@@ -53,6 +65,7 @@ export function register(program: Command): void {
     .option("--memory <size>", "memory it may use, as in 512M (default: 2G)", mebibytes)
     .option("--disk <size>", "what it may write (default: 10G)", mebibytes)
     .option("--require-limits", "refuse where one of its limits cannot be held")
+    .option("--no-root", "nothing in it is done as root, not by sudo either")
     .option("--json", "print everything about it")
     .addHelpText("after", "\nExample:\n  $ sandboxer create --name build --ttl 30m --env CI=1")
     .action(create);
@@ -63,9 +76,10 @@ async function create(options: Options): Promise<void> {
   const { idempotencyKey, json } = options;
   const { withSandboxes } = await import("../connect.ts");
   const body = await bodyOf(options);
-  const sandbox = await withSandboxes((sandboxes) =>
+  const made = withSandboxes((sandboxes) =>
     sandboxes.create(body, idempotencyKey === undefined ? {} : { idempotencyKey }),
   );
+  const sandbox = await waiting("starting a sandbox", made);
   process.stdout.write(`${json ? JSON.stringify(sandbox.info) : sandbox.id}\n`);
   process.exit(0);
 }
@@ -73,13 +87,15 @@ async function create(options: Options): Promise<void> {
 /** Only what was said: what was left out is the profile's to fill in. */
 async function bodyOf(options: Options): Promise<CreateBody> {
   const { name, profile, ttl, image, rootfs, visibility, extensions, policy, maxPrice, budget } = options;
-  const { cpus, memory, disk, requireLimits, env = {}, label: labels = {} } = options;
+  const { cpus, memory, disk, requireLimits, root, env = {}, label: labels = {} } = options;
   const { imageOf } = await import("../image.ts");
   const resources = {
     ...(cpus && { cpus }),
     ...(memory && { memoryMiB: memory }),
     ...(disk && { diskMiB: disk }),
   };
+  const { idle, audit, for: kind, project, task } = options;
+  const consumer = { ...(kind && { kind }), ...(project && { project }), ...(task && { task }) };
   const routing = {
     ...(policy && { policy }),
     ...(maxPrice !== undefined && { maximumMicroUsdPerHour: maxPrice }),
@@ -96,8 +112,12 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...workspaceOf(options),
     ...(options.from && { from: options.from }),
     ...(Object.keys(resources).length > 0 && { resources }),
+    ...(idle && { idleMs: idle }),
+    ...(audit && { audit }),
+    ...(Object.keys(consumer).length > 0 && { consumer }),
     ...(Object.keys(routing).length > 0 && { routing }),
     ...(requireLimits && { limits: "required" as const }),
+    ...(!root && { root: "denied" as const }),
     env,
     labels,
   };

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { describeImage } from "../image.ts";
 import { span, table } from "../table.ts";
 
+const HEAD = ["ID", "NAME", "STATE", "IMAGE", "AGE", "EXPIRES"];
 const LIVING: readonly SandboxState[] = ["requested", "provisioning", "running", "paused", "destroying"];
 
 export function register(program: Command): void {
@@ -10,12 +11,19 @@ export function register(program: Command): void {
     .command("ls")
     .description("list sandboxes")
     .option("-a, --all", "also those that are over")
+    .option("-q, --quiet", "only their names, or ids where they have none")
     .option("--json", "print everything about them")
     .addHelpText("after", "\nExample:\n  $ sandboxer ls --all")
     .action(ls);
 }
 
-async function ls({ all, json }: { all?: true; json?: true }): Promise<void> {
+interface Options {
+  readonly all?: true;
+  readonly quiet?: true;
+  readonly json?: true;
+}
+
+async function ls({ all, quiet, json }: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const sandboxes = await withClient(async (client) => {
     const found: Sandbox[] = [];
@@ -23,10 +31,12 @@ async function ls({ all, json }: { all?: true; json?: true }): Promise<void> {
     for await (const { info } of client.sandboxes.all(query)) found.push(info);
     return found;
   });
-  const text = json
-    ? JSON.stringify(sandboxes)
-    : table(["ID", "NAME", "STATE", "IMAGE", "AGE", "EXPIRES"], sandboxes.map(row));
-  process.stdout.write(`${text}\n`);
+  if (json) process.stdout.write(`${JSON.stringify(sandboxes)}\n`);
+  else if (quiet) process.stdout.write(sandboxes.map(({ id, name = id }) => `${name}\n`).join(""));
+  else process.stdout.write(`${table(HEAD, sandboxes.map(row))}\n`);
+  if (sandboxes.length === 0 && process.stderr.isTTY && !json && !quiet) {
+    process.stderr.write(`There are none${all ? "" : " that live"}; \`sandboxer create\` makes one.\n`);
+  }
   process.exit(0);
 }
 

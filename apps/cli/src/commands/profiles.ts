@@ -1,5 +1,7 @@
 import type { PublishedProfile } from "@sandboxer/contract";
 import type { Command } from "commander";
+import { dollars } from "../dollars.ts";
+import { printable } from "../printable.ts";
 import { span, table } from "../table.ts";
 
 interface Options {
@@ -23,6 +25,10 @@ export function register(program: Command): void {
     .action(publish);
   add("deprecate", "no longer mean this version when none is named").argument("<profile>").action(deprecate);
   add("verify", "make a sandbox of it and run its checks").argument("<profile>").action(verify);
+  add("suggest", "write a profile that fits what a sandbox made with --audit used")
+    .argument("<sandbox>", "its id or name")
+    .option("--name <name>", "what to call it (default: suggested)")
+    .action(suggest);
   profiles.command("schema").description("print the JSON Schema of a profile, for editors").action(schema);
 }
 
@@ -37,9 +43,12 @@ async function ls({ json, all }: Options): Promise<void> {
     one.builtIn ? "built in" : one.deprecatedAtMs === undefined ? "published" : "deprecated",
     one.resolved.isolation ?? "process",
     one.resolved.ttlMs === undefined ? "" : span(one.resolved.ttlMs),
+    one.offer.candidates.map(({ extensionId }) => extensionId).join(",") || "nowhere",
+    one.offer.candidates[0] ? dollars(one.offer.candidates[0].microUsdPerHour) : "",
+    one.offer.coldStart ? `${one.offer.coldStart.medianMs.toFixed(0)}ms` : "",
     one.resolved.description ?? "",
   ]);
-  const head = ["PROFILE", "STATE", "ISOLATION", "LIVES", "DESCRIPTION"];
+  const head = ["PROFILE", "STATE", "ISOLATION", "LIVES", "RUNS ON", "AN HOUR", "STARTS IN", "DESCRIPTION"];
   say(json ? JSON.stringify(shown) : table(head, rows));
 }
 
@@ -91,6 +100,15 @@ async function verify(ref: string, { json }: Options): Promise<void> {
   const lines = outcome.checks.map(({ argv, ok }) => `${ok ? "ok" : "no"}  ${argv.join(" ")}`);
   const ok = outcome.checks.every((check) => check.ok);
   say(json ? JSON.stringify(outcome) : [`${outcome.profile}:`, ...lines].join("\n"), ok ? 0 : 1);
+}
+
+async function suggest(sandbox: string, { name, json }: Options & { name?: string }): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const suggestion = await withClient((client) => client.profiles.suggest(sandbox, name));
+  if (json) return say(JSON.stringify(suggestion));
+  const { stringify } = await import("yaml");
+  const notes = suggestion.notes.map((note) => `# ${printable(note)}\n`).join("");
+  say(`${notes}${stringify(suggestion.profile).trimEnd()}`);
 }
 
 async function schema(): Promise<void> {

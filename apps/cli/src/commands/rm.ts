@@ -1,5 +1,6 @@
 import type { Client, Sandbox } from "@sandboxer/sdk";
 import type { Command } from "commander";
+import { waiting } from "../waiting.ts";
 
 interface Options {
   readonly all?: true;
@@ -25,10 +26,11 @@ async function rm(names: string[], { all, json = false }: Options): Promise<void
     });
   }
   const { withClient } = await import("../connect.ts");
-  const exitCodes = await withClient(async (client) => {
+  const work = withClient(async (client) => {
     const wanted = all ? await living(client) : names.map((name) => client.sandboxes.get(name));
     return Promise.all(wanted.map((sandbox) => remove(Promise.resolve(sandbox), json)));
   });
+  const exitCodes = await waiting("ending them", work);
   process.exit(exitCodes.find((code) => code !== 0) ?? 0);
 }
 

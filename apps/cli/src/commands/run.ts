@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { durationMs, variable } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
+import { waiting } from "../waiting.ts";
 import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
 interface Options extends WorkspaceOptions {
@@ -31,6 +32,7 @@ export function register(program: Command): void {
     .option("-t, --tty", "give the command a terminal")
     .option("--json", "give errors as JSON")
     .passThroughOptions()
+    .showHelpAfterError("(name the command to run, as in: sandboxer run -- echo hello)")
     .addHelpText("after", "\nExample:\n  $ echo 'print(6*7)' | sandboxer run --timeout 10s -- python3 -")
     .action(run);
   addWorkspaceOptions(command);
@@ -53,12 +55,13 @@ async function run(argv: string[], options: Options): Promise<void> {
   // Without anything to keep nobody else knows of the sandbox: killed, we take it with us.
   const exitCode = await withSandboxes(
     async (sandboxes) => {
-      const sandbox = await sandboxes.create({
+      const asked = {
         ...(name !== undefined && { name }),
         image: imageOf({ image, rootfs }),
         ...workspaceOf(options),
         ...lifetime(ttl, timeout),
-      });
+      };
+      const sandbox = await waiting("starting a sandbox", sandboxes.create(asked));
       const finished = start(sandbox);
       // Whichever is first; the other then ends with its sandbox.
       finished.catch(() => {});

@@ -2,6 +2,7 @@ import type { Client, Sandbox } from "@sandboxer/sdk";
 import type { Command } from "commander";
 import { durationMs } from "../arguments.ts";
 import { exitCodeOf, forwardSignals, whenReaderLeaves } from "../relay.ts";
+import { waiting } from "../waiting.ts";
 
 interface Options {
   readonly user?: string;
@@ -61,7 +62,8 @@ async function shell(idOrName: string | undefined, { user, cwd, ttl }: Options):
     if (idOrName !== undefined) {
       return { sandbox: await client.sandboxes.get(idOrName), leave: async () => {} };
     }
-    const sandbox = await client.sandboxes.create({ ...(ttl && { ttlMs: ttl }) });
+    const made = client.sandboxes.create({ ...(ttl && { ttlMs: ttl }) });
+    const sandbox = await waiting("starting a sandbox", made);
     return { sandbox, leave: () => sandbox.destroy() };
   }
 }

@@ -32,6 +32,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   processes: "Commands inside a sandbox.",
   files: "Files inside a sandbox. Relative paths start at the user's home.",
   ports: "Connections to what listens inside a sandbox.",
+  attachments: "Who uses a sandbox, each with rights of its own.",
   keys: "Who may do what. A derived key is never wider than the one it came from.",
   profiles: "Named, versioned descriptions of sandboxes.",
   budget: "What may be spent, and what is.",

@@ -2,11 +2,11 @@ import { type ClientRequest, type IncomingMessage, request, type ServerResponse 
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ERRORS, newRowId, SandboxerError } from "@sandboxer/contract";
-import type { Core } from "@sandboxer/core";
 import type { Log } from "../log.ts";
 import { createReport, type ErrorBody } from "../rest/failure.ts";
+import type { Ground } from "../rest/route.ts";
 import { refuseUpgrade } from "../sockets/refuse.ts";
-import type { PreviewAddress, PreviewPlace } from "./address.ts";
+import type { PreviewAddress } from "./address.ts";
 import { inwards, outwards } from "./headers.ts";
 import { tunnelOf } from "./tunnel.ts";
 import { admit, type Visit } from "./visit.ts";
@@ -24,7 +24,7 @@ interface Asking {
   readonly incoming: IncomingMessage;
 }
 
-export function createPreviews(core: Core, place: PreviewPlace, log: Log): Previews {
+export function createPreviews({ core, previews: { place }, limits }: Ground, log: Log): Previews {
   const begin = (kind: string, incoming: IncomingMessage) => {
     const requestId = newRowId("req");
     const tell = (status: number, more: object = {}) =>
@@ -58,6 +58,8 @@ export function createPreviews(core: Core, place: PreviewPlace, log: Log): Previ
           };
           return void outgoing.writeHead(303, { ...headers, "referrer-policy": "no-referrer" }).end();
         }
+        const leave = limits?.enter(visit.entry.principal.keyId);
+        if (leave) outgoing.once("close", leave);
         const asking = await ask({ address, visit, incoming }, framing(incoming));
         outgoing.once("close", () => asking.destroy());
         const answered = answerOf(asking);
@@ -77,6 +79,8 @@ export function createPreviews(core: Core, place: PreviewPlace, log: Log): Previ
       const { tell, report } = begin(address.kind, incoming);
       try {
         const visit = await admit(core, address, incoming);
+        const leave = limits?.enter(visit.entry.principal.keyId);
+        if (leave) socket.once("close", leave);
         const upgrade = { connection: "Upgrade", upgrade: incoming.headers.upgrade };
         const asking = await ask({ address, visit, incoming }, upgrade);
         const { answer, far, first } = await upgradeOf(asking);
@@ -84,6 +88,8 @@ export function createPreviews(core: Core, place: PreviewPlace, log: Log): Previ
         socket.write(headOf(answer, outwards(answer.headers, address.kind)));
         socket.write(first);
         far.write(head);
+        // Each direction listens for every kind of end, beside the server itself.
+        socket.setMaxListeners(20);
         await Promise.all([pipeline(socket, far), pipeline(far, socket)]);
       } catch (error) {
         const body = report(translate(error));

@@ -26,7 +26,8 @@ export async function admit(core: Core, address: PreviewAddress, incoming: Incom
   }
   if (inAddress === null) return { entry };
   url.searchParams.delete(TOKEN_NAME);
-  const cookie = `${TOKEN_NAME}=${token}; Path=/; HttpOnly; SameSite=Lax`;
+  const secure = "encrypted" in incoming.socket ? "; Secure" : "";
+  const cookie = `${TOKEN_NAME}=${token}; Path=/; HttpOnly; SameSite=Lax${secure}`;
   return { entry, cookie, location: url.pathname + url.search };
 }
 

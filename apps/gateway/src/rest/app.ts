@@ -2,13 +2,21 @@ import { emptySchema, newRowId, type Principal, SandboxerError } from "@sandboxe
 import type { Once } from "@sandboxer/core";
 import { type Context, Hono } from "hono";
 import type { Log } from "../log.ts";
+import { whenOver } from "../observe/ending.ts";
 import { readJson } from "./body.ts";
 import { check, queryOf } from "./check.ts";
 import { createReport, failureAnswer, type Report } from "./failure.ts";
 import { type Allowed, authenticate, refusalOf } from "./guard.ts";
 import type { Given, Ground, Route } from "./route.ts";
 
-type Facts = { requestId: string; report: Report; keyId?: string; code?: string };
+type Facts = {
+  readonly requestId: string;
+  readonly report: Report;
+  route?: string;
+  keyId?: string;
+  code?: string;
+  leave?: () => void;
+};
 type Environment = { Variables: { facts: Facts } };
 
 /** HTTP in front of core: every request is named, guarded, checked, answered and logged here. */
@@ -25,20 +33,14 @@ export function createApp(ground: Ground, log: Log, allowed: Allowed = {}): Hono
     else await next();
     context.res.headers.set("x-request-id", requestId);
     guardAnswer(context.res.headers);
-    const { keyId, code } = facts;
+    if (facts.leave) whenOver(context.res, facts.leave);
+    const { keyId, code, route = "none" } = facts;
     const { method, path } = context.req;
-    const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
-    log({
-      level: "info",
-      event: "request",
-      requestId,
-      method,
-      path,
-      status: context.res.status,
-      durationMs,
-      keyId,
-      code,
-    });
+    const { status } = context.res;
+    const tookMs = performance.now() - startedAt;
+    ground.meters.observe({ method, route, status, seconds: tookMs / 1_000 });
+    const durationMs = Math.round(tookMs * 1000) / 1000;
+    log({ level: "info", event: "request", requestId, method, path, status, durationMs, keyId, code });
   });
 
   for (const route of ground.routes) {
@@ -77,16 +79,19 @@ function refuse(request: Request, allowed: Allowed, facts: Facts): Response | un
 async function answer(route: Route, ground: Ground, context: Context<Environment>): Promise<Response> {
   const request = context.req.raw;
   const facts = context.get("facts");
+  facts.route = route.path;
   let principal: Principal | undefined;
   if (route.operation !== "public") {
     principal = await authenticate(ground.core, request.headers);
     facts.keyId = principal.keyId;
+    const leave = ground.limits?.enter(principal.keyId);
+    if (leave) facts.leave = leave;
   }
   const given = await route.handle({
     ...ground,
     report: facts.report,
     principal: principal as never,
-    once: route.idempotent ? onceOf(request.headers) : {},
+    once: onceOf(request.headers),
     lastEventId: request.headers.get("last-event-id") ?? undefined,
     params: (route.params && check(route.params, context.req.param(), "path")) as never,
     query: check(route.query ?? emptySchema, queryOf(request.url), "query") as never,

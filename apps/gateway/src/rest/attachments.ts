@@ -15,6 +15,7 @@ export const attachmentRoutes = [
       method: "POST",
       path: "/v1/attachments",
       operation: "sandbox.attach",
+      idempotent: true,
       summary: "Attach an agent or a conversation to a sandbox: a fresh, a chosen or a shared one",
       body: attachBodySchema,
       answer: { type: "json", status: 201, schema: attachedSchema },

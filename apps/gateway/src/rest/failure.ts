@@ -26,7 +26,14 @@ export function createReport(log: Log, requestId: string): Report {
 }
 
 export function failureAnswer(error: ErrorBody, status: number = ERRORS[error.code].status): Response {
-  return Response.json({ error }, { status });
+  const { retryAfterMs } = error.details;
+  const answer = Response.json({ error }, { status });
+  if (retryAfterMs !== undefined) answer.headers.set("retry-after", retryAfterSeconds(Number(retryAfterMs)));
+  return answer;
+}
+
+function retryAfterSeconds(ms: number): string {
+  return String(Math.max(1, Math.ceil(ms / 1_000)));
 }
 
 function explain(thrown: unknown): string {

@@ -19,7 +19,9 @@ export function refusalOf(
   // A request within this process has no Host of its own.
   host = headers.get("host") ?? "",
 ): { readonly error: SandboxerError; readonly status: number } | undefined {
-  if (!LOOPBACK.test(host) && !hosts.includes(host.toLowerCase())) {
+  const name = host.toLowerCase();
+  // Named without a port, a host is answered on whichever it is reached by.
+  if (!LOOPBACK.test(name) && !hosts.includes(name) && !hosts.includes(name.replace(/:\d{1,5}$/, ""))) {
     const error = new SandboxerError("invalid_request", "this gateway does not answer to that host name", {
       hint: "Use 127.0.0.1 or localhost, or name the host in SANDBOXER_ALLOWED_HOSTS.",
     });

@@ -1,4 +1,10 @@
-import { profileListSchema, profileRefSchema, publishedProfileSchema } from "@sandboxer/contract";
+import {
+  nameSchema,
+  profileListSchema,
+  profileRefSchema,
+  publishedProfileSchema,
+  suggestionSchema,
+} from "@sandboxer/contract";
 import { z } from "zod";
 import { route } from "./route.ts";
 
@@ -49,5 +55,16 @@ export const profileRoutes = [
       answer: { type: "json", status: 200, schema: publishedProfileSchema },
     },
     ({ core, principal, params }) => core.deprecateProfile(principal, params.ref),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/profiles/suggest",
+      operation: "sandbox.read",
+      summary: "Suggest a profile that fits what an audited sandbox used; publishes nothing",
+      body: z.strictObject({ sandbox: nameSchema, name: nameSchema.optional() }),
+      answer: { type: "json", status: 200, schema: suggestionSchema },
+    },
+    ({ core, principal, body }) => core.suggestProfile(principal, body.sandbox, body.name),
   ),
 ];

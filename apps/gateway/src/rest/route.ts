@@ -3,6 +3,8 @@ import type { Core, Once } from "@sandboxer/core";
 import type { z } from "zod";
 import type { LiveConnections } from "../live-connections.ts";
 import type { LiveProcesses } from "../live-processes.ts";
+import type { Limits } from "../observe/limits.ts";
+import type { Meters } from "../observe/meters.ts";
 import type { PreviewPlace } from "../previews/address.ts";
 import type { Report } from "./failure.ts";
 
@@ -33,6 +35,9 @@ export interface Ground {
     /** Where this gateway listens; nowhere when it is only for its own process. */
     url?: string;
   };
+  readonly meters: Meters;
+  /** Where others can ask: a gateway for its own process alone has none. */
+  readonly limits?: Limits;
   /** Every way in over HTTP. */
   readonly routes: readonly Route[];
 }

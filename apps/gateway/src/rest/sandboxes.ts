@@ -4,6 +4,7 @@ import {
   listAnswerSchema,
   listQuerySchema,
   metricsSchema,
+  reachabilitySchema,
   receiptSchema,
   sandboxSchema,
 } from "@sandboxer/contract";
@@ -62,6 +63,28 @@ export const sandboxRoutes = [
       answer: { type: "json", status: 200, schema: receiptSchema },
     },
     ({ core, principal, params }) => core.receipt(principal, params.id),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/recreate",
+      operation: "sandbox.create",
+      summary: "End a sandbox and make another that was asked for in the same words",
+      params: sandboxParams,
+      answer: { type: "json", status: 201, schema: sandboxSchema },
+    },
+    ({ core, principal, params, once }) => core.recreate(principal, params.id, once),
+  ),
+  route(
+    {
+      method: "GET",
+      path: "/v1/sandboxes/{id}/reachability",
+      operation: "sandbox.read",
+      summary: "How to get to a sandbox, as data",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: reachabilitySchema },
+    },
+    ({ core, principal, params }) => core.reachability(principal, params.id),
   ),
   route(
     {

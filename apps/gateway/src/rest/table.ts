@@ -4,6 +4,8 @@ import { budgetRoutes } from "./budget.ts";
 import { eventRoutes } from "./events.ts";
 import { fileRoutes } from "./files.ts";
 import { keyRoutes } from "./keys.ts";
+import { metricsRoutes } from "./metrics.ts";
+import { orgRoutes } from "./orgs.ts";
 import { portRoutes } from "./ports.ts";
 import { processRoutes } from "./processes.ts";
 import { profileRoutes } from "./profiles.ts";
@@ -18,7 +20,9 @@ import { workspaceRoutes } from "./workspaces.ts";
 /** Every way in over HTTP. What is not here does not exist. */
 export const ROUTES: readonly Route[] = [
   ...systemRoutes,
+  ...metricsRoutes,
   ...referenceRoutes,
+  ...orgRoutes,
   ...keyRoutes,
   ...budgetRoutes,
   ...profileRoutes,

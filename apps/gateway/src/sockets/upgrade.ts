@@ -59,6 +59,8 @@ export function createSockets(ground: Ground, log: Log, allowed: Allowed): Socke
     if (!offersOf(headers).includes(EXEC_PROTOCOL)) {
       throw new SandboxerError("invalid_request", `a WebSocket here speaks ${EXEC_PROTOCOL}`);
     }
+    const leave = ground.limits?.enter(principal.keyId);
+    if (leave) socket.once("close", leave);
     server.handleUpgrade(incoming, socket, head, (webSocket) => {
       keepAlive(webSocket);
       void serveExecSocket(webSocket, { ground, principal, sandbox, report });

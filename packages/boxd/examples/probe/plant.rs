@@ -21,6 +21,7 @@ pub fn run(pid: i64, fault: &str, program: &[&str]) {
     let (kind, detail) = fault.split_once('=').unwrap_or((fault, ""));
     let planted_mount = (kind == "mount").then(|| clone_tree(detail));
     let is_directory = std::fs::metadata(detail).is_ok_and(|found| found.is_dir());
+    let hosts_terminal = (fault == "terminal=host").then(terminal);
     // All of them before the first is entered: from inside, the host's /proc is gone.
     let open = |name| File::open(format!("/proc/{pid}/ns/{name}")).unwrap_or_else(|_| fail(name));
     let namespaces: Vec<(&str, File)> = NAMESPACES
@@ -35,17 +36,32 @@ pub fn run(pid: i64, fault: &str, program: &[&str]) {
             attach(tree, if is_directory { c"/mnt" } else { c"/etc/hostname" });
         }
     }
+    let shown_on = hosts_terminal.or_else(|| (kind == "terminal").then(terminal));
     // SAFETY: a fork of a single-threaded process: the child is in the pid namespace.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        become_program(kind, detail, program);
+        become_program(kind, detail, shown_on, program);
     }
     println!("{child}");
     // SAFETY: waits for our own child.
     unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
 }
 
-fn become_program(kind: &str, detail: &str, program: &[&str]) -> ! {
+/// A terminal of wherever this process is now. Both sides stay open.
+fn terminal() -> c_int {
+    // SAFETY: the ioctls read one int and take flags by value.
+    unsafe {
+        let master = libc::open(c"/dev/ptmx".as_ptr(), libc::O_RDWR | libc::O_NOCTTY);
+        checked(master, "ptmx");
+        let locked: c_int = 0;
+        checked(libc::ioctl(master, libc::TIOCSPTLCK, &locked), "unlocking a terminal");
+        let slave = libc::ioctl(master, libc::TIOCGPTPEER, libc::O_RDWR | libc::O_NOCTTY);
+        checked(slave, "opening a terminal");
+        slave
+    }
+}
+
+fn become_program(kind: &str, detail: &str, terminal: Option<c_int>, program: &[&str]) -> ! {
     let extra = match (kind, detail) {
         ("capability", "all") => u64::MAX >> 23,
         ("capability", "sys_admin") => SYS_ADMIN,
@@ -87,6 +103,7 @@ fn become_program(kind: &str, detail: &str, program: &[&str]) -> ! {
         }
         libc::chdir(c"/".as_ptr());
         let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        let nowhere = terminal.unwrap_or(nowhere);
         for standard in 0..=2 {
             libc::dup2(nowhere, standard);
         }
@@ -102,12 +119,13 @@ fn become_program(kind: &str, detail: &str, program: &[&str]) -> ! {
             ("HOME", "/home/user"),
             ("LANG", "C.UTF-8"),
             ("LOGNAME", "user"),
-            ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+            ("PATH", "/run/boxd/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
             ("SHELL", "/bin/bash"),
             ("USER", "user"),
         ]
         .into_iter()
-        .chain((kind == "variable").then_some(("SECRET", detail))),
+        .chain((kind == "variable").then_some(("SECRET", detail)))
+        .chain(terminal.map(|_| ("TERM", "xterm-256color"))),
     );
     let error = command.exec();
     eprintln!("probe: {}: {error}", program[0]);

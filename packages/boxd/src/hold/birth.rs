@@ -126,7 +126,7 @@ pub fn equip(
             let trees = Trees::clone_all(plan.box_directory, plan.root, ids, own, workspace)?;
             lent.extend(trees.into_list());
         }
-        IdMap::Shared | IdMap::Single { .. } => {}
+        IdMap::Shared | IdMap::SharedWithOwner | IdMap::Single { .. } => {}
     }
     unix_socket::send(child, b"go", &lent).map_err(step("start signal"))?;
     Ok(disk)

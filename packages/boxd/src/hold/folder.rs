@@ -43,7 +43,7 @@ impl Folder {
             )));
         }
         let folder = Folder { path };
-        for room in [folder.boxes(), folder.trash()] {
+        for room in [folder.boxes(), folder.trash(), folder.tools()] {
             make_private(&room).map_err(failed)?;
         }
         Ok(folder)
@@ -112,6 +112,10 @@ impl Folder {
     /// Where control groups of this folder's sandboxes ever were.
     pub fn group_diary(&self) -> PathBuf {
         self.path.join("cgroups")
+    }
+
+    pub fn tools(&self) -> PathBuf {
+        self.path.join("tools")
     }
 
     pub fn boxes(&self) -> PathBuf {

@@ -32,7 +32,7 @@ impl Hold {
     /// The client comes back at once when the sandbox cannot even be begun.
     pub fn launch(
         &mut self,
-        create: Create,
+        mut create: Create,
         client: Client,
         stream: u32,
     ) -> Result<(), (Client, Failure)> {
@@ -42,6 +42,8 @@ impl Hold {
         };
         let (ids, listener, not_in_force) = room;
         failpoint::reached("folder");
+        let tools = self.tools.layer_over(&create.root.lowers);
+        create.root.lowers.insert(0, tools.to_string_lossy().into_owned());
         let mut record = Record {
             pid: 0,
             start_time: 0,
@@ -49,7 +51,7 @@ impl Hold {
             created_at_ms: time::now_ms(),
             deadline_ms: create.ttl_ms.map(|ttl| time::since_boot_ms().saturating_add(ttl)),
             labels: create.labels.clone(),
-            ids: ids.supply().to_string(),
+            ids: self.means.ids.name().to_string(),
             uid_base: ids.base(),
             group: None,
             has_disk: self.means.has_disk_for(&create.limits),
@@ -122,7 +124,7 @@ impl Hold {
     fn make_room(&mut self, create: &Create) -> Result<(Room, Option<Pinned>), Failure> {
         check(create)?;
         let pinned = create.root.workspace.as_ref().map(Pinned::pin).transpose()?;
-        let mut not_in_force = self.means.not_in_force(&create.limits)?;
+        let not_in_force = self.means.not_in_force(&create.limits)?;
         let has_disk = self.means.has_disk_for(&create.limits);
         if self.registry.by_id(&create.id).is_some() {
             let message = format!("sandbox {} is live", create.id);
@@ -132,23 +134,15 @@ impl Hold {
             return Err(Failure::invalid("nobody holds a tether to it"));
         }
         let bases = self.registry.uid_bases();
-        let ids = IdMap::choose(&self.means.ids, self.seed, |base| bases.contains(&base))
+        let is_used = |base| bases.contains(&base);
+        let ids = IdMap::choose(&self.means.ids, pinned.is_some(), self.seed, is_used)
             .map_err(|error| Failure::unavailable("user ids", &error))?;
-        let ids = match (ids, &create.root.workspace) {
-            // The folder is hold's user's, whom only a sandbox with that one id has for its `user`.
-            (IdMap::Shared, Some(_)) => {
-                let why = "the folder it works on has one owner, and no other id can be mapped";
-                not_in_force.insert("users".to_string(), why.to_string());
-                IdMap::single()
-            }
-            _ => ids,
-        };
-        let made = match self.folder.make_box(&create.id, ids.base(), has_disk, is_layered(create))
+        let made = match self.folder.make_box(&create.id, ids.root(), has_disk, is_layered(create))
         {
             // Not in the registry, so it is nobody's.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 self.trash.take(&self.folder, Path::new(&create.id));
-                self.folder.make_box(&create.id, ids.base(), has_disk, is_layered(create))
+                self.folder.make_box(&create.id, ids.root(), has_disk, is_layered(create))
             }
             made => made,
         };

@@ -22,6 +22,7 @@ mod registry;
 mod requests;
 mod source;
 mod subordinate;
+mod tools;
 mod trash;
 mod watch;
 

@@ -5,6 +5,7 @@ use super::folder::Folder;
 use super::means::Means;
 use super::registry::Registry;
 use super::source::Source;
+use super::tools::Tools;
 use super::trash::Trash;
 use super::{StartError, adopt, log, record};
 use crate::arguments::HoldOptions;
@@ -30,6 +31,7 @@ pub struct Hold {
     pub registry: Registry,
     pub trash: Trash,
     pub means: Means,
+    pub tools: Tools,
     /// Control groups on their way out.
     pub leftovers: Leftovers,
     /// Sandboxes that end when a client leaves: (client, sandbox).
@@ -58,6 +60,7 @@ impl Hold {
         let mut trash = Trash::default();
         let living = adopt::survivors(&folder, &boot_id, &mut trash).map_err(failed)?;
         let means = Means::find(&folder);
+        let tools = Tools::make(&folder.tools(), !living.is_empty()).map_err(failed)?;
         let mut leftovers = Leftovers::default();
         let is_alive = |id: &str| living.iter().any(|sandbox| sandbox.record.is_known_as(id));
         leftovers.sweep(&folder.group_diary(), &means.groups, is_alive).map_err(failed)?;
@@ -76,6 +79,7 @@ impl Hold {
             registry: Registry::default(),
             trash,
             means,
+            tools,
             leftovers,
             tethers: Vec::new(),
             limits: FileLimit::raise().map_err(failed)?,

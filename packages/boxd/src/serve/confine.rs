@@ -25,8 +25,8 @@ const FOR_ROOT: u64 =
 /// Whose rights this server can give to programs and use on files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Identity {
-    /// Anybody's.
-    Any { for_root: Capabilities },
+    /// Anybody's, or anybody's but root's.
+    Any { for_root: Capabilities, has_root: bool },
     /// Only those of the one uid it has.
     Only { uid: u32 },
 }
@@ -34,7 +34,7 @@ pub enum Identity {
 impl Identity {
     pub fn for_program(self, user: &User) -> (Become, Capabilities, Capabilities) {
         match self {
-            Identity::Any { for_root } => {
+            Identity::Any { for_root, .. } => {
                 let groups = user.groups.clone();
                 let become_user = Become::User { uid: user.uid, gid: user.gid, groups };
                 match user.uid {
@@ -48,14 +48,14 @@ impl Identity {
 }
 
 /// From here on this process can only lose rights, and so can all that it runs.
-pub fn confine() -> io::Result<Identity> {
-    let identity = give_up_rights()?;
+pub fn confine(has_root: bool) -> io::Result<Identity> {
+    let identity = give_up_rights(has_root)?;
     // Last, because it also refuses some of what leads here.
     seccomp::enter().map_err(|error| io::Error::other(format!("seccomp filter: {error}")))?;
     Ok(identity)
 }
 
-fn give_up_rights() -> io::Result<Identity> {
+fn give_up_rights(has_root: bool) -> io::Result<Identity> {
     process::be_undumpable()?;
     process::no_core_dumps()?;
     process::set_umask(0o022);
@@ -77,5 +77,5 @@ fn give_up_rights() -> io::Result<Identity> {
     }
     // SETPCAP stays with this process, to take capabilities from programs before they run.
     credentials::set_capabilities(Capabilities(for_root.0 | SETPCAP & permitted))?;
-    Ok(Identity::Any { for_root })
+    Ok(Identity::Any { for_root, has_root })
 }

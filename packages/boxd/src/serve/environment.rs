@@ -5,7 +5,8 @@ use crate::wire::failure::Failure;
 use crate::wire::fields::Dictionary;
 use std::ffi::CString;
 
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// First where `sudo` is when it cannot be in /usr/bin.
+const PATH: &str = "/run/boxd/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The defaults, then the sandbox's, then the request's.
 pub fn compose(

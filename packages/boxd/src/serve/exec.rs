@@ -82,7 +82,7 @@ impl Server {
         Ok(number)
     }
 
-    fn working_directory(&self, user: &User, asked: Option<&str>) -> Result<OwnedFd, Failure> {
+    pub fn working_directory(&self, user: &User, asked: Option<&str>) -> Result<OwnedFd, Failure> {
         // Where there is a project, commands are about it.
         let start = self.workspace.as_ref().map_or(&user.home, |workspace| &workspace.target);
         let path = place::absolute(asked.unwrap_or(start), user)?;

@@ -4,6 +4,7 @@ mod acting;
 mod confine;
 mod connection;
 mod dial;
+mod elevate;
 mod ensure_user;
 pub mod environment;
 mod exec;
@@ -37,9 +38,10 @@ pub fn run(options: &ServeOptions) -> Result<(), String> {
     if options.ensure_user {
         ensure_user::ensure_user().map_err(|error| format!("cannot add a user: {error}"))?;
     }
+    let has_root = !options.denies_root;
     let server = match &options.socket {
-        Some(path) => Server::at_socket(&options.id, path),
-        None => Server::on_standard_streams(&options.id),
+        Some(path) => Server::at_socket(&options.id, path, has_root),
+        None => Server::on_standard_streams(&options.id, has_root),
     };
     let mut server = server.map_err(|failure| failure.message)?;
     server.ends_at = options.ttl.and_then(|ttl| Instant::now().checked_add(ttl));

@@ -30,7 +30,7 @@ impl Server {
 
     fn note_exit(&mut self, pid: i32, exit: Exit) {
         let Some(number) = self.processes.with_pid(pid) else {
-            return;
+            return self.tell_caller(pid, exit);
         };
         let Some(process) = self.processes.get_mut(number) else {
             return;

@@ -23,6 +23,9 @@ pub enum Source {
     Watch(StreamId),
     /// A pipe that a process left to others.
     Leftover(u32),
+    /// Somebody comes to run something as somebody else.
+    Callers,
+    Caller(u32),
 }
 
 /// A token is a kind, a connection and a number, from the highest bits to the lowest.
@@ -42,6 +45,8 @@ impl Source {
             Source::Dial(StreamId { connection, number }) => (7, connection, number),
             Source::Leftover(number) => (8, 0, number),
             Source::Watch(StreamId { connection, number }) => (9, connection, number),
+            Source::Callers => (10, 0, 0),
+            Source::Caller(number) => (11, 0, number),
         };
         kind << KIND_SHIFT | u64::from(connection) << CONNECTION_SHIFT | u64::from(number)
     }
@@ -59,6 +64,8 @@ impl Source {
             6 => Source::Input { process: number },
             7 => Source::Dial(StreamId { connection, number }),
             8 => Source::Leftover(number),
+            10 => Source::Callers,
+            11 => Source::Caller(number),
             _ => Source::Watch(StreamId { connection, number }),
         }
     }

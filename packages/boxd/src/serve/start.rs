@@ -3,10 +3,12 @@
 use super::Server;
 use super::confine;
 use super::connection::Connection;
+use super::elevate::Elevations;
 use super::environment;
+use super::source::Source;
 use super::workspace::Workspace;
 use crate::setup::Kept;
-use crate::sys::epoll::Epoll;
+use crate::sys::epoll::{self, Epoll};
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::sys::signal::{self, Signals};
 use crate::sys::spawn::Spawner;
@@ -33,7 +35,14 @@ impl Server {
     ) -> Result<Server, Failure> {
         let failed = |error| Failure::unavailable("first process", &error);
         let environment = create.env.clone();
-        let mut server = start(&create.id, environment, Some(listener)).map_err(failed)?;
+        // While nothing else runs here that could take its name.
+        let elevations = Elevations::listen().map_err(failed)?;
+        let has_root = !create.denies_root;
+        let mut server =
+            start(&create.id, environment, has_root, Some(listener)).map_err(failed)?;
+        let token = Source::Callers.token();
+        server.epoll.add(elevations.listener(), epoll::READABLE, token).map_err(failed)?;
+        server.elevations = Some(elevations);
         server.awaits_owner = create.is_pooled;
         server.workspace =
             create.root.workspace.as_ref().map(|one| Workspace::new(one, kept.workspace));
@@ -47,7 +56,7 @@ impl Server {
         Ok(server)
     }
 
-    pub fn at_socket(id: &str, path: &Path) -> Result<Server, Failure> {
+    pub fn at_socket(id: &str, path: &Path, has_root: bool) -> Result<Server, Failure> {
         signal::reset_for_server();
         let listen = || {
             // A socket that is there is what an earlier run of the same place left.
@@ -56,16 +65,16 @@ impl Server {
             }
             let listener = UnixListener::bind(path)?;
             listener.set_nonblocking(true)?;
-            start(id, environment::inherited(), Some(listener))
+            start(id, environment::inherited(), has_root, Some(listener))
         };
         listen().map_err(|error| Failure::about_path(path.display(), &error))
     }
 
     /// Over standard input and output. Ends with them.
-    pub fn on_standard_streams(id: &str) -> Result<Server, Failure> {
+    pub fn on_standard_streams(id: &str, has_root: bool) -> Result<Server, Failure> {
         let failed = |error| Failure::unavailable("standard streams", &error);
         signal::reset_for_server();
-        let mut server = start(id, environment::inherited(), None).map_err(failed)?;
+        let mut server = start(id, environment::inherited(), has_root, None).map_err(failed)?;
         let (stdin, stdout) = (io::stdin(), io::stdout());
         let reader = stdin.as_fd().try_clone_to_owned().map_err(failed)?;
         let writer = stdout.as_fd().try_clone_to_owned().map_err(failed)?;
@@ -78,11 +87,16 @@ impl Server {
     }
 }
 
-fn start(id: &str, environment: Dictionary, listener: Option<UnixListener>) -> io::Result<Server> {
+fn start(
+    id: &str,
+    environment: Dictionary,
+    has_root: bool,
+    listener: Option<UnixListener>,
+) -> io::Result<Server> {
     if std::process::id() != 1 {
         process::adopt_orphans()?;
     }
-    let identity = confine::confine()?;
+    let identity = confine::confine(has_root)?;
     let server = Server {
         id: id.to_string(),
         environment,
@@ -92,6 +106,7 @@ fn start(id: &str, environment: Dictionary, listener: Option<UnixListener>) -> i
         epoll: Epoll::new()?,
         signals: Signals::of(&[libc::SIGCHLD, libc::SIGTERM])?,
         listener,
+        elevations: None,
         connections: Default::default(),
         streams: Default::default(),
         processes: Default::default(),

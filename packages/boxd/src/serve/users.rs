@@ -30,6 +30,11 @@ pub fn default_user() -> Option<User> {
     in_passwd(&passwd, DEFAULT).or_else(|| in_passwd(&passwd, DEFAULT_ID))
 }
 
+pub fn name_of(uid: u32) -> Option<String> {
+    let passwd = read("/etc/passwd").ok()?;
+    passwd.lines().filter_map(parse_user).find(|user| user.uid == uid).map(|user| user.name)
+}
+
 /// The user a request names, whose rights this server must be able to give.
 pub fn find(asked: Option<&str>, identity: Identity) -> Result<User, Failure> {
     let otherwise = asked.is_none().then_some(DEFAULT_ID);
@@ -40,6 +45,9 @@ pub fn find(asked: Option<&str>, identity: Identity) -> Result<User, Failure> {
         .or_else(|| in_passwd(&passwd, otherwise?))
         .ok_or_else(|| no_such("not in /etc/passwd".to_string()))?;
     match identity {
+        Identity::Any { has_root: false, .. } if user.uid == 0 => {
+            Err(Failure::new(Code::PermissionDenied, "root is denied in this sandbox"))
+        }
         Identity::Only { uid } if uid != user.uid => Err(no_such(format!(
             "this sandbox has the single user id {uid}, because it was made without privilege"
         ))),

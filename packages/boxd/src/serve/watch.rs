@@ -2,6 +2,7 @@
 
 use super::confine::Identity;
 use super::connection::{Connection, Connections};
+use super::elevate::Elevations;
 use super::scratch::Scratch;
 use super::source::Source;
 use super::stream::{Stream, StreamId};
@@ -35,6 +36,8 @@ pub struct Server {
     pub epoll: Epoll,
     pub signals: Signals,
     pub listener: Option<UnixListener>,
+    /// Those who want to run something as somebody else, where that can be asked.
+    pub elevations: Option<Elevations>,
     pub connections: Connections,
     pub streams: BTreeMap<StreamId, Stream>,
     pub processes: Table,
@@ -122,6 +125,8 @@ impl Server {
             Source::Dial(stream) => self.dial_event(stream, event),
             Source::Watch(stream) => self.hear_of_files(stream),
             Source::Leftover(number) => self.drain_leftover(number),
+            Source::Callers => self.welcome_caller(),
+            Source::Caller(number) => self.hear_caller(number),
         }
     }
 

@@ -11,6 +11,8 @@ const FIRST_BASE: u32 = 0x1000_0000;
 const LAST_BASE: u32 = 0xF000_0000;
 /// The `user` of every sandbox, and the only one where there is no range.
 pub const USER: u32 = 1000;
+/// In hold's own user namespace.
+const FIRST_LENT: u32 = 1;
 
 /// What hold has to give.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,8 +39,11 @@ impl IdSupply {
 pub enum IdMap {
     /// A range of the sandbox's own.
     Range { base: u32 },
-    /// All that hold's own user namespace has, whose root is hold's user.
+    /// All that hold's own user namespace has, whose root is hold's user and the sandbox's root.
     Shared,
+    /// The same, but hold's user is the sandbox's `user`, to whom the owner's own files then belong
+    /// inside: it has one for its workspace. Its root is the first id that is lent.
+    SharedWithOwner,
     /// hold's one id is the sandbox's `user`.
     Single { uid: u32, gid: u32 },
 }
@@ -47,32 +52,39 @@ impl IdMap {
     /// The map for a new sandbox, given the bases of those that live. Each hold begins its search
     /// at `seed`, since it does not know of others: two sandboxes with one range would share what
     /// the kernel counts for each user.
-    pub fn choose(supply: &IdSupply, seed: u64, in_use: impl Fn(u32) -> bool) -> io::Result<IdMap> {
+    ///
+    /// `of_owner`: the sandbox's user works on files that belong to hold's.
+    pub fn choose(
+        supply: &IdSupply,
+        of_owner: bool,
+        seed: u64,
+        in_use: impl Fn(u32) -> bool,
+    ) -> io::Result<IdMap> {
         match supply {
             IdSupply::Ranges => next_free_base(seed, in_use)
                 .map(|base| IdMap::Range { base })
                 .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOSPC)),
+            IdSupply::Shared if of_owner => Ok(IdMap::SharedWithOwner),
             IdSupply::Shared => Ok(IdMap::Shared),
-            IdSupply::Single { .. } => Ok(IdMap::single()),
-        }
-    }
-
-    pub fn single() -> IdMap {
-        IdMap::Single { uid: credentials::effective_uid(), gid: credentials::effective_gid() }
-    }
-
-    /// As `IdSupply` names it.
-    pub fn supply(self) -> &'static str {
-        match self {
-            IdMap::Range { .. } => "range",
-            IdMap::Shared => "shared",
-            IdMap::Single { .. } => "single",
+            IdSupply::Single { .. } => Ok(IdMap::Single {
+                uid: credentials::effective_uid(),
+                gid: credentials::effective_gid(),
+            }),
         }
     }
 
     pub fn base(self) -> Option<u32> {
         match self {
             IdMap::Range { base } => Some(base),
+            IdMap::Shared | IdMap::SharedWithOwner | IdMap::Single { .. } => None,
+        }
+    }
+
+    /// Who the sandbox's root is to hold, if not hold itself.
+    pub fn root(self) -> Option<u32> {
+        match self {
+            IdMap::Range { base } => Some(base),
+            IdMap::SharedWithOwner => Some(FIRST_LENT),
             IdMap::Shared | IdMap::Single { .. } => None,
         }
     }
@@ -83,6 +95,10 @@ impl IdMap {
             IdMap::Range { base } => write_both(pid, &format!("0 {base} {RANGE}")),
             // No line may reach across two of the namespace above.
             IdMap::Shared => write_both(pid, &format!("0 0 1\n1 1 {}", RANGE - 1)),
+            IdMap::SharedWithOwner => {
+                let above = format!("{} {} {}", USER + 1, USER + 1, RANGE - USER - 1);
+                write_both(pid, &format!("0 {FIRST_LENT} {USER}\n{USER} 0 1\n{above}"))
+            }
             IdMap::Single { uid, gid } => {
                 // The kernel lets nobody without privilege keep the power to drop groups.
                 fs::write(format!("/proc/{pid}/setgroups"), "deny")?;

@@ -70,7 +70,7 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
         IdMap::Range { .. } => Trees::lent(lent, plan.root),
         // Without privilege hold can clone no mount, but inside its own namespace this process
         // can, with the same rights to the files.
-        IdMap::Shared | IdMap::Single { .. } => {
+        IdMap::Shared | IdMap::SharedWithOwner | IdMap::Single { .. } => {
             let workspace = plan.workspace.map(Pinned::tree_from_inside).transpose()?;
             Trees::clone_all(plan.box_directory, plan.root, None, None, workspace)?
         }

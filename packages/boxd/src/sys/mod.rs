@@ -1,5 +1,6 @@
 //! Thin wrappers over system calls. All unsafe code of boxd lives below this folder.
 
+pub mod abstract_socket;
 pub mod attribute;
 pub mod credentials;
 pub mod descriptor;

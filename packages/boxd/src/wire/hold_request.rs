@@ -45,6 +45,8 @@ pub struct Create {
     pub ttl_ms: Option<u64>,
     pub labels: Dictionary,
     pub limits: Limits,
+    /// Nothing in it is done as its root.
+    pub denies_root: bool,
     /// Made ahead, for an owner who is not known yet.
     pub is_pooled: bool,
     /// To be made only while a client holds a tether to it.
@@ -109,6 +111,7 @@ impl Create {
             installation: fields.text("installation")?,
             root: Root::parse(fields.object("root")?)?,
             is_pooled: fields.flag("pooled", false)?,
+            denies_root: fields.flag("deniesRoot", false)?,
             hostname: fields.text_if_any("hostname")?.unwrap_or_else(|| "sandbox".to_string()),
             env: fields.dictionary("env")?,
             ttl_ms: fields.number_if_any("ttlMs")?,

@@ -1,5 +1,6 @@
 //! The protocol of PROTOCOL.md: frames, and the JSON they carry.
 
+pub mod elevation;
 pub mod failure;
 pub mod fields;
 pub mod file_request;

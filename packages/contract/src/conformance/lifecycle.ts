@@ -47,6 +47,28 @@ export const lifecycleCases: Case[] = [
     },
   },
   {
+    name: "UM-4 does nothing as root where root is denied",
+    async run({ subject }) {
+      const sandbox = await subject.create({ root: "denied" });
+      // Where there is one user alone, there is no root to deny.
+      const codes = ["permission_denied", "no_such_user"];
+      for (const user of ["root", "0"]) {
+        for (const attempt of [
+          () => sandbox.exec({ argv: ["true"], user }),
+          () => sandbox.files.write("/tmp/planted", [bytes("x")], { user }),
+        ]) {
+          const code = await attempt().then(
+            () => "done",
+            (error) => error.code,
+          );
+          ok(codes.includes(code), `as ${user}: ${code}`);
+        }
+      }
+      equal(await shell(sandbox, "id -u"), "1000\n", "the user it has");
+      await subject.destroy(sandbox.id);
+    },
+  },
+  {
     name: "ends a sandbox when its time is up",
     async run({ subject }) {
       const sandbox = await subject.create({ ttlMs: 2_000 });

@@ -8,7 +8,11 @@ import type { ExecInput, Process, ProcessInfo, Terminals } from "../process.ts";
  * core, and through gateway and SDK; each ring brings a small adapter to this.
  */
 export interface Subject {
-  create(input?: { env?: Record<string, string>; ttlMs?: number }): Promise<SubjectSandbox>;
+  create(input?: {
+    env?: Record<string, string>;
+    ttlMs?: number;
+    root?: "allowed" | "denied";
+  }): Promise<SubjectSandbox>;
   /** Ids of the sandboxes that live. */
   list(): Promise<string[]>;
   destroy(id: string): Promise<void>;

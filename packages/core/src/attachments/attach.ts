@@ -13,11 +13,13 @@ import {
 import { create } from "../create.ts";
 import type { House } from "../house.ts";
 import { answerOnce, claimOf, type Once } from "../idempotency.ts";
+import { wake } from "../lifecycle/sleep.ts";
 import { parse } from "../parse.ts";
+import { askOf } from "../place.ts";
 import { authorize } from "../policy/authorize.ts";
-import { askOf, findSandbox, locate } from "../reach.ts";
-import { wake } from "../resume.ts";
+import { findSandbox, locate } from "../reach.ts";
 import type { Claim } from "../store/idempotency-store.ts";
+import { inTurn } from "../turns.ts";
 import { type Grants, grantWithin } from "./grants.ts";
 
 /** Lets a principal or one of its conversations into a sandbox: a new one, a named one, or a label's. */
@@ -79,7 +81,9 @@ async function join(
     ...(wanted.mode === "fresh" && { retentionMs: wanted.retentionMs }),
   });
   if (!joined) throw new SandboxerError("sandbox_gone", "it ended meanwhile");
+  house.pass("attach.joined");
   await welcome(house, principal, joined.sandbox, joined.returned);
+  house.pass("attach.welcomed");
   return joined.attachment;
 }
 
@@ -94,9 +98,12 @@ async function welcome(
   const { expiresAtMs } = sandbox;
   if (returned && expiresAtMs !== undefined) {
     const ttlMs = Math.max(1, expiresAtMs - house.clock.nowMs());
-    await askOf(house, place, (extension, ref, context) => extension.extend(ref, ttlMs, context));
+    await inTurn(house, sandbox.id, () =>
+      askOf(house, place, (extension, ref, context) => extension.extend(ref, ttlMs, context)),
+    );
     house.reaper.forget(sandbox.id);
     house.reaper.watch(sandbox.id, expiresAtMs);
   }
-  if (place.sandbox.state === "paused") await wake(house, principal.id, place);
+  // Also what is about to fall asleep: it waits for that, and undoes it.
+  if (place.extension.pause) await wake(house, place, { principalId: principal.id });
 }

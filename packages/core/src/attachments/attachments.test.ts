@@ -178,6 +178,33 @@ describe("when the last one leaves", () => {
     expect(types.filter((type) => type === "sandbox.detached")).toHaveLength(2);
   });
 
+  it("but not again what its owner woke, whatever happens elsewhere", async () => {
+    const { core, principal, sandbox, plain, restart } = await open();
+    const chosen = { mode: "chosen", sandbox: sandbox.id } as const;
+    await core.detach(principal, (await core.attach(principal, chosen)).attachment.id);
+    await core.resume(principal, sandbox.id);
+    const other = await core.create(principal, { ttlMs: 60_000 });
+    const elsewhere = await core.attach(principal, { mode: "chosen", sandbox: other.id });
+    await core.detach(principal, elsewhere.attachment.id);
+    await (await restart()).start();
+    expect([...plain.paused]).toEqual([`box-${other.id}`]);
+  });
+
+  it("and whoever comes at that moment finds it awake", async () => {
+    const { core, principal, sandbox, plain } = await open();
+    const chosen = { mode: "chosen", sandbox: sandbox.id } as const;
+    for (let time = 0; time < 30; time++) {
+      const { attachment } = await core.attach(principal, chosen);
+      const [, next] = await Promise.all([
+        core.detach(principal, attachment.id),
+        core.attach(principal, chosen),
+      ]);
+      expect(plain.paused.size, "somebody is there").toBe(0);
+      expect((await core.get(principal, sandbox.id)).state).toBe("running");
+      await core.detach(principal, next.attachment.id);
+    }
+  });
+
   it("also when its key ended, and when a crash came in between", async () => {
     const { core, principal, sandbox, plain, agentOf, store, restart } = await open();
     const { keyId } = await agentOf();
@@ -200,7 +227,7 @@ describe("when the last one leaves", () => {
       state: "destroyed",
       reason: "its last attachment left",
     });
-    const kept = await core.attach(principal, { ...fresh, retentionMs: 300 });
+    const kept = await core.attach(principal, { ...fresh, retentionMs: 300, hibernate: false });
     const { id, expiresAtMs = 0 } = kept.sandbox;
     await core.detach(principal, kept.attachment.id);
     expect((await core.get(principal, id)).expiresAtMs).toBeLessThan(expiresAtMs - 30_000);

@@ -25,7 +25,9 @@ export async function detach(house: House, principal: Principal, attachmentId: s
     atMs: house.clock.nowMs(),
     principalId: principal.id,
   });
+  house.pass("detach.left");
   if (detached) await settleForsaken(house);
+  house.pass("detach.settled");
   return detached ?? (await house.store.getAttachment(principal.orgId, attachmentId)) ?? attachment;
 }
 

@@ -1,10 +1,12 @@
 import { SandboxerError } from "@sandboxer/contract";
 import type { House } from "../house.ts";
+import { sleep } from "../lifecycle/sleep.ts";
 import { teardown } from "../lifecycle/teardown.ts";
-import { ask, callContext } from "../registry/registry.ts";
+import { askOf, type Place, placeOf } from "../place.ts";
 import type { Forsaken } from "../store/attachment-store.ts";
+import { inTurn } from "../turns.ts";
 
-const PATIENCE_MS = 30_000;
+const LEFT = "its last attachment left";
 
 /**
  * The last one left. What was made for attachments ends, at once or after its retention; all of
@@ -20,25 +22,29 @@ export async function settleForsaken(house: House): Promise<void> {
   }
 }
 
-async function settle(house: House, { sandbox, retentionMs, retained }: Forsaken): Promise<void> {
-  const { id: sandboxId, location } = sandbox;
+async function settle(house: House, { sandbox, hibernates, retentionMs }: Forsaken): Promise<void> {
+  const { id: sandboxId } = sandbox;
+  const place = placeOf(house, sandbox);
   if (retentionMs === 0) {
-    await teardown(house, sandboxId, { ending: "destroyed", reason: "its last attachment left" });
+    await teardown(house, sandboxId, { ending: "destroyed", reason: LEFT });
     return;
   }
-  if (!location) return;
-  const extension = house.registry.get(location.extensionId);
-  const context = callContext(house.installationId, PATIENCE_MS);
-  if (retentionMs !== undefined && !retained) {
-    const kept = await house.store.retain({ sandboxId, expiresAtMs: house.clock.nowMs() + retentionMs });
-    if (kept?.expiresAtMs === undefined) return;
-    const leftMs = Math.max(1, kept.expiresAtMs - house.clock.nowMs());
-    await ask(extension, () => extension.extend(location.ref, leftMs, context));
-    house.reaper.forget(sandboxId);
-    house.reaper.watch(sandboxId, kept.expiresAtMs);
+  if (!place) return;
+  if (retentionMs !== undefined) await retain(house, place, retentionMs);
+  if (hibernates && place.extension.pause) {
+    await sleep(house, place, { reason: LEFT, still: () => house.store.isForsaken(sandboxId) });
   }
-  const { pause } = extension;
-  if (!pause || sandbox.state !== "running") return;
-  await ask(extension, () => pause.pause(location.ref, context));
-  await house.store.pause({ sandboxId, atMs: house.clock.nowMs(), reason: "its last attachment left" });
+  await house.store.settleForsaken(sandboxId);
+}
+
+async function retain(house: House, place: Place, retentionMs: number): Promise<void> {
+  const { id: sandboxId } = place.sandbox;
+  const kept = await house.store.retain({ sandboxId, expiresAtMs: house.clock.nowMs() + retentionMs });
+  if (kept?.expiresAtMs === undefined) return;
+  const leftMs = Math.max(1, kept.expiresAtMs - house.clock.nowMs());
+  await inTurn(house, sandboxId, () =>
+    askOf(house, place, (extension, ref, context) => extension.extend(ref, leftMs, context)),
+  );
+  house.reaper.forget(sandboxId);
+  house.reaper.watch(sandboxId, kept.expiresAtMs);
 }

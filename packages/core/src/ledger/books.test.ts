@@ -20,6 +20,8 @@ const step = fc.oneof(
   fc.record({ do: fc.constant("settle" as const), sandbox: pick }),
   fc.record({ do: fc.constant("fail" as const), sandbox: pick }),
   fc.record({ do: fc.constant("cover" as const), sandbox: pick, forMs: fc.nat(20_000) }),
+  fc.record({ do: fc.constant("pause" as const), sandbox: pick }),
+  fc.record({ do: fc.constant("resume" as const), sandbox: pick }),
   fc.record({ do: fc.constant("end" as const), sandbox: pick }),
   fc.record({ do: fc.constant("wait" as const), ms: fc.integer({ min: -3_000, max: 8_000 }) }),
 );
@@ -95,7 +97,12 @@ function tell(store: ReturnType<typeof openStore>) {
           ...settleOf(sandboxId),
           startedAtMs: nowMs,
           expiresAtMs: nowMs + 30_000,
+          pausedMicroUsdPerHour: 1_234_567,
         });
+      case "pause":
+        return store.pause({ sandboxId, atMs: nowMs });
+      case "resume":
+        return store.resume({ sandboxId, atMs: nowMs });
       case "fail":
         return store.failCreate({ sandboxId, atMs: nowMs });
       case "cover":
@@ -127,6 +134,36 @@ it("charges the same in many stretches as in one", async () => {
   expect(costs[1]).toBe(costs[0]);
   auditBooks(path);
 });
+
+it("RE-15 charges each stretch once, whatever two gateways repeat, reorder or drop", async () => {
+  const wish = fc.record({ at: fc.nat(20_000), gateway: fc.nat(1), times: fc.integer({ min: 1, max: 3 }) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(wish, { maxLength: 12 }), fc.nat(20_000), async (wishes, endMs) => {
+      const path = join(temporaryFolder(), "store.db");
+      const gateways = [openStore(path), openStore(path)];
+      const begin = beginCreateOf({ orgId });
+      const { id: sandboxId } = begin.sandbox;
+      await gateways[0]?.beginCreate(begin);
+      await gateways[0]?.settleCreate(settleOf(sandboxId));
+      await Promise.all(
+        wishes.flatMap(({ at: atMs, gateway, times }) =>
+          Array.from({ length: times }, () =>
+            gateways[gateway]?.coverSandbox({ sandboxId, atMs, untilMs: 12_000 }),
+          ),
+        ),
+      );
+      const ends = await Promise.all(
+        gateways.map((store) => store.markGone({ sandboxId, to: "lost", atMs: endMs })),
+      );
+      const [ended, ...again] = ends.filter((one) => one !== undefined);
+      expect(again, "one of two ends it").toEqual([]);
+      const latestMs = Math.min(12_000, Math.max(endMs, 2_000, ...wishes.map(({ at }) => at)));
+      expect(ended?.costMicroUsd, "a micro-dollar is a millisecond").toBe(latestMs - 2_000);
+      auditBooks(path);
+    }),
+    { numRuns: 60 },
+  );
+}, 120_000);
 
 it("the audit itself notices a balance that was touched", async () => {
   const path = join(temporaryFolder(), "store.db");

@@ -17,6 +17,8 @@ export async function recordGone(house: House, sandbox: Sandbox): Promise<Sandbo
   const now = gone ?? (await house.store.getSandboxById(sandbox.id)) ?? sandbox;
   if (isOver(now.state)) {
     house.reaper.forget(sandbox.id);
+    house.idle.forget(sandbox.id);
+    await house.auditor.end(now);
     house.boxes.drop(sandbox.id);
   }
   return now;

@@ -146,7 +146,7 @@ describe("reconcile at the start", () => {
     expect(await stillHeld(store, principal.orgId, old.sandbox.id)).toBe(0);
   });
 
-  it("takes down a box whose row is over, leaves orphans to themselves and never touches a stranger's", async () => {
+  it("takes down a box whose row is over, quarantines an orphan and never touches a stranger's", async () => {
     const gateway = await openGateway();
     const { core, principal, store, restart, plain } = gateway;
     const ours = await store.claimMeta("installation-id", "unused");

@@ -5,16 +5,18 @@ import { isInstanceGone } from "../instance.ts";
 import { ask, callContext } from "../registry/registry.ts";
 import type { UnfinishedSandbox } from "../store/store.ts";
 import { recordGone } from "./gone.ts";
+import { settleOrphan } from "./orphan.ts";
 import { teardown } from "./teardown.ts";
 
 const EVERY_MS = 60_000;
 /** Gathers what breaks together into one round. */
 const SOON_MS = 50;
 const PROVISIONING_AT_MOST_MS = 60_000;
+const SETUP_AT_MOST_MS = 3_600_000;
 const PATIENCE_MS = 30_000;
 
 /** What each extension that answered holds of ours. One that did not answer is not in it. */
-type Found = ReadonlyMap<string, readonly ListedBox[]>;
+type Found = ReadonlyMap<string, ReadonlyMap<string, ListedBox>>;
 
 /**
  * Compares what every extension holds with what the store says, and puts right what a crash left
@@ -27,8 +29,13 @@ export async function reconcile(house: House): Promise<void> {
   const heard = (what: string, work: Promise<unknown>) =>
     work.catch((error) => house.report(`reconciling ${what}`, SandboxerError.from(error)));
   for (const row of rows) await heard(row.id, settleRow(house, row, found));
+  // What runs where its row says was settled with its row.
+  const places = new Map(rows.map(({ id, location }) => [id, location?.extensionId]));
   for (const [extensionId, boxes] of found) {
-    for (const box of boxes) await heard(box.sandboxId, settleBox(house, extensionId, box));
+    for (const box of boxes.values()) {
+      if (places.get(box.sandboxId) === extensionId) continue;
+      await heard(box.sandboxId, settleBox(house, extensionId, box));
+    }
   }
   await settleForsaken(house);
 }
@@ -66,7 +73,7 @@ export function keepReconciled(house: House): { soon(): void; stop(): Promise<vo
 }
 
 async function listBoxes(house: House): Promise<Found> {
-  const found = new Map<string, ListedBox[]>();
+  const found = new Map<string, Map<string, ListedBox>>();
   const offers = await house.registry.offers();
   const available = offers.filter(({ probe }) => probe.status === "offer");
   await Promise.all(
@@ -75,10 +82,8 @@ async function listBoxes(house: House): Promise<Found> {
         const boxes = await ask(house.registry.get(id), (extension) =>
           extension.list(callContext(house.installationId, PATIENCE_MS)),
         );
-        found.set(
-          id,
-          boxes.filter((box) => box.installationId === house.installationId),
-        );
+        const ours = boxes.filter((box) => box.installationId === house.installationId);
+        found.set(id, new Map(ours.map((box) => [box.sandboxId, box])));
       } catch (error) {
         house.report(`listing what ${id} holds`, SandboxerError.from(error));
       }
@@ -96,11 +101,13 @@ async function settleRow(house: House, row: UnfinishedSandbox, found: Found): Pr
     case "running":
     case "paused": {
       const boxes = found.get(row.location?.extensionId ?? "");
-      const box = boxes?.find(({ sandboxId }) => sandboxId === row.id);
+      const box = boxes?.get(row.id);
       if (boxes && !box) return void (await recordGone(house, row));
       // Its backend counted on while we were away; the wall clock, which wrote the row, may have been set.
       const expiresAtMs = box?.expiresAtMs ?? row.expiresAtMs;
       if (expiresAtMs !== undefined) house.reaper.watch(row.id, expiresAtMs);
+      house.idle.watch(row.id, row.spec.idleMs);
+      house.auditor.watch(row);
       return settlePause(house, row, box?.paused);
     }
     default:
@@ -124,7 +131,8 @@ async function settleUnborn(house: House, row: UnfinishedSandbox): Promise<void>
   if (house.creating.has(sandboxId)) return;
   const atMs = house.clock.nowMs();
   const abandoned = creator === house.instance || isInstanceGone(creator);
-  if (!abandoned && atMs - createdAtMs < PROVISIONING_AT_MOST_MS) return;
+  const patienceMs = row.spec.setup ? SETUP_AT_MOST_MS : PROVISIONING_AT_MOST_MS;
+  if (!abandoned && atMs - createdAtMs < patienceMs) return;
   const reason = "the gateway stopped while it was being created";
   await house.store.failCreate({ sandboxId, atMs, reason });
 }
@@ -132,27 +140,11 @@ async function settleUnborn(house: House, row: UnfinishedSandbox): Promise<void>
 async function settleBox(house: House, extensionId: string, box: ListedBox): Promise<void> {
   if (house.creating.has(box.sandboxId)) return;
   const row = await house.store.getSandboxById(box.sandboxId);
-  if (!row) return reportOrphan(house, extensionId, box);
+  if (!row) return settleOrphan(house, extensionId, box);
   // Left by a try that failed, or by an end that could not be finished; the row says it is over.
   const elsewhere = row.location !== undefined && row.location.extensionId !== extensionId;
   if (!isOver(row.state) && !elsewhere) return;
   await ask(house.registry.get(extensionId), (extension) =>
     extension.destroy(box.ref, callContext(house.installationId, PATIENCE_MS)),
   );
-}
-
-/** Ours, but the store has no word of it. It is told once, and its own dead-man switch ends it. */
-async function reportOrphan(house: House, extensionId: string, box: ListedBox): Promise<void> {
-  const place = `${extensionId}/${box.ref}`;
-  if (house.orphans.has(place)) return;
-  house.orphans.add(place);
-  await house.store.appendEvents([
-    {
-      type: "sandbox.orphaned",
-      // No row, so no known org: it goes into the installation's own log.
-      orgId: house.installationId,
-      atMs: house.clock.nowMs(),
-      data: { extensionId, hostId: box.hostId, ref: box.ref, sandboxId: box.sandboxId },
-    },
-  ]);
 }

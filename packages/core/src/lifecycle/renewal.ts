@@ -1,14 +1,14 @@
 import { SandboxerError } from "@sandboxer/contract";
 import { settleForsaken } from "../attachments/forsaken.ts";
 import type { House } from "../house.ts";
-import { ask, callContext } from "../registry/registry.ts";
+import { placeOf } from "../place.ts";
 import type { Uncovered } from "../store/budget-store.ts";
+import { sleep, wake } from "./sleep.ts";
 import { teardown } from "./teardown.ts";
 
 /** A hold is renewed this part of a slice before it ends: time for a budget to be raised. */
 const GRACE_PART = 6;
 const LOOKS_PER_SLICE = 60;
-const PATIENCE_MS = 30_000;
 
 /**
  * Long lives are paid for a slice at a time, so that a week does not bind a week's money. A hold
@@ -76,14 +76,8 @@ async function renewOne(house: House, due: Uncovered, graceMs: number): Promise<
 /** Where its extension can. What its owner paused meanwhile is left as it is. */
 async function setPaused(house: House, sandboxId: string, paused: boolean, reason: string): Promise<boolean> {
   const sandbox = await house.store.getSandboxById(sandboxId);
-  const extension = sandbox?.location && house.registry.get(sandbox.location.extensionId);
-  const { location } = sandbox ?? {};
-  if (!extension?.pause || !location || sandbox?.state !== (paused ? "running" : "paused")) return false;
-  const { pause } = extension;
-  const context = callContext(house.installationId, PATIENCE_MS);
-  const change = { sandboxId, atMs: house.clock.nowMs(), reason };
-  await ask(extension, () =>
-    paused ? pause.pause(location.ref, context) : pause.resume(location.ref, context),
-  );
-  return (await (paused ? house.store.pause(change) : house.store.resume(change))) !== undefined;
+  const place = sandbox && placeOf(house, sandbox);
+  if (!place?.extension.pause || place.sandbox.state !== (paused ? "running" : "paused")) return false;
+  await (paused ? sleep(house, place, { reason }) : wake(house, place, { reason }));
+  return true;
 }

@@ -32,6 +32,7 @@ async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox
   }
 
   house.pass("destroy.begun");
+  await house.auditor.end(sandbox);
   const { extensionId, ref } = sandbox.location;
   await ask(house.registry.get(extensionId), (extension) =>
     extension.destroy(ref, callContext(house.installationId, DESTROY_PATIENCE_MS)),
@@ -40,6 +41,7 @@ async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox
   // Only now: a reader still on the connection learns from it that the sandbox is over.
   house.boxes.drop(sandboxId);
   house.reaper.forget(sandboxId);
+  house.idle.forget(sandboxId);
   const atMs = house.clock.nowMs();
   const ended = await house.store.finishDestroy({ sandboxId, atMs, principalId: wish.principalId });
   house.pass("destroy.finished");

@@ -10,14 +10,20 @@ import {
 } from "@sandboxer/contract";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { beyond, LIST_RULES, LISTS } from "./covers.ts";
 import { delegate } from "./delegate.ts";
 import { effectiveRights } from "./effective.ts";
 
 const NOW_MS = 1_000;
+const RULES = ["**", "**:443", "a.test", "a.test:443", "*.a.test", "**.a.test", "b.a.test:443", "c.b.a.test"];
 const rights: fc.Arbitrary<Rights> = fc.record(
   {
     operations: fc.subarray([...OPERATIONS]),
     extensions: fc.uniqueArray(fc.constantFrom("a", "b", "c")),
+    profiles: fc.uniqueArray(fc.constantFrom("python", "python@1", "python@2", "node@1")),
+    network: fc.uniqueArray(fc.constantFrom(...RULES)),
+    secrets: fc.uniqueArray(fc.constantFrom("ONE", "TWO")),
+    access: fc.constantFrom("read-only" as const, "read-write" as const),
     minimumIsolation: fc.constantFrom(...ISOLATION_CLASSES),
     maximumTtlMs: fc.integer({ min: 1, max: 100 }),
     budgetMicroUsd: fc.nat(100),
@@ -53,9 +59,10 @@ function childOf(parent: Principal, body: CreateKeyBody): Principal | undefined 
 function assertWithin(child: Principal, parent: Principal): void {
   const [inner, outer] = [effectiveRights(child.chain), effectiveRights(parent.chain)];
   const endless = Number.POSITIVE_INFINITY;
-  for (const rule of ["operations", "extensions"] as const) {
-    if (outer[rule]) expect(outer[rule]).toEqual(expect.arrayContaining([...(inner[rule] ?? ["unlimited"])]));
+  for (const rule of LIST_RULES) {
+    if (outer[rule]) expect(beyond(LISTS[rule], outer[rule], inner[rule] ?? ["**"]), rule).toEqual([]);
   }
+  if (outer.access === "read-only") expect(inner.access).toBe("read-only");
   expect(isAtLeast(inner.minimumIsolation ?? "process", outer.minimumIsolation ?? "process")).toBe(true);
   expect(inner.maximumTtlMs ?? endless).toBeLessThanOrEqual(outer.maximumTtlMs ?? endless);
   expect(inner.budgetMicroUsd ?? endless).toBeLessThanOrEqual(outer.budgetMicroUsd ?? endless);
@@ -63,7 +70,7 @@ function assertWithin(child: Principal, parent: Principal): void {
 }
 
 describe("AZ-2 a child is never wider", () => {
-  it("in operations, extensions, isolation, lifetime or budget, down any chain", () => {
+  it("in operations, extensions, profiles, network, secrets, access, isolation, lifetime or budget, down any chain", () => {
     fc.assert(
       fc.property(fc.array(asked, { minLength: 1, maxLength: 8 }), (bodies) => {
         let parent = root;
@@ -84,23 +91,18 @@ describe("AZ-2 a child is never wider", () => {
       fc.property(rights, rights, (own, wanted) => {
         const parent: Principal = { ...root, chain: [own] };
         const child = childOf(parent, wanted);
-        const cut = effectiveRights([own, wanted]);
-        const got = (rule: keyof Rights) => wanted[rule] === undefined || same(cut[rule], wanted[rule]);
-        const asAsked = (Object.keys(wanted) as (keyof Rights)[]).every((rule) =>
-          rule === "minimumIsolation"
-            ? isAtLeast(wanted[rule] ?? "process", own[rule] ?? "process")
-            : got(rule),
-        );
+        const endless = Number.POSITIVE_INFINITY;
+        const asAsked =
+          LIST_RULES.every((rule) => beyond(LISTS[rule], own[rule], wanted[rule]).length === 0) &&
+          (wanted.access !== "read-write" || own.access !== "read-only") &&
+          isAtLeast(wanted.minimumIsolation ?? "microvm", own.minimumIsolation ?? "process") &&
+          (wanted.maximumTtlMs ?? 0) <= (own.maximumTtlMs ?? endless) &&
+          (wanted.budgetMicroUsd ?? 0) <= (own.budgetMicroUsd ?? endless);
         expect(child !== undefined).toBe(asAsked);
       }),
     );
   });
 });
-
-function same(one: unknown, two: unknown): boolean {
-  const sorted = (value: unknown) => JSON.stringify(Array.isArray(value) ? value.toSorted() : value);
-  return sorted(one) === sorted(two);
-}
 
 describe("a refusal names its rule", () => {
   const narrow: Principal = {

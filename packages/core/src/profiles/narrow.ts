@@ -16,12 +16,14 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
   if (isolation && body.isolation && !isAtLeast(body.isolation, isolation)) {
     deny("isolation", `${body.isolation} is weaker than its ${isolation}`);
   }
+  if (profile.root === "denied" && body.root === "allowed") deny("root", "its sandboxes have no root");
   const extra = body.extensions?.filter((id) => extensions && !extensions.includes(id)) ?? [];
   if (extra.length > 0) deny("extensions", `it does not run on ${extra.join(", ")}`);
   return {
     ...body,
     ...same("image", profile.image, body.image),
     ...either("isolation", isolation, body.isolation),
+    ...either("root", profile.root, body.root),
     ...either("extensions", extensions && [...extensions], body.extensions),
     ...either("ttlMs", ttlMs ?? maximumTtlMs, atMost("ttlMs", maximumTtlMs ?? ttlMs, body.ttlMs)),
     ...either(
@@ -29,6 +31,11 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
       budgetMicroUsd,
       atMost("budgetMicroUsd", budgetMicroUsd, body.budgetMicroUsd),
     ),
+    ...either("limits", profile.limits, notBelow(profile.limits, body.limits)),
+    ...either("idleMs", profile.idleMs, atMost("idleMs", profile.idleMs, body.idleMs)),
+    ...either("facets", profile.facets, body.facets && [...(profile.facets ?? []), ...body.facets]),
+    ...either("setup", profile.setup, body.setup && [...(profile.setup ?? []), ...body.setup]),
+    ...reusedAs(profile.scope, body.reuse),
     resources: narrowResources(profile.resources, body.resources),
     env: merged("env", profile.env, body.env),
     labels: merged("labels", profile.labels, body.labels),
@@ -50,6 +57,17 @@ function narrowRouting(profile: Profile["routing"] = {}, asked: Profile["routing
     ...same("policy", profile.policy, asked.policy),
     ...either("maximumMicroUsdPerHour", ceiling, price),
   };
+}
+
+function notBelow(own: Profile["limits"], asked: Profile["limits"]): Profile["limits"] {
+  if (own === "required" && asked === "best-effort") deny("limits", "its limits are required");
+  return asked;
+}
+
+function reusedAs(scope: Profile["scope"], reuse: CreateBody["reuse"]) {
+  if (scope && reuse && reuse.scope !== scope)
+    deny("scope", `it is reused by ${scope}, not by ${reuse.scope}`);
+  return reuse ? { reuse } : {};
 }
 
 function either<K extends string, T>(name: K, own: T | undefined, asked: T | undefined) {

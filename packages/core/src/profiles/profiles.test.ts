@@ -118,6 +118,7 @@ describe("a request only narrows its profile", () => {
     extensions: fc.uniqueArray(words),
     ttlMs: fc.integer({ min: 1_000, max: 9_000 }),
     budgetMicroUsd: fc.nat(9),
+    root: fc.constantFrom("allowed" as const, "denied" as const),
     env: fc.dictionary(words, words, { noNullPrototype: true }),
     routing: fc.record(
       {
@@ -149,6 +150,7 @@ describe("a request only narrows its profile", () => {
         expect(narrow.ttlMs ?? 0).toBeLessThanOrEqual(Math.max(longest, profile.ttlMs ?? 0));
         if (profile.budgetMicroUsd !== undefined)
           expect(narrow.budgetMicroUsd).toBeLessThanOrEqual(profile.budgetMicroUsd);
+        if (profile.root === "denied") expect(narrow.root).toBe("denied");
         expect(narrow.env).toMatchObject(profile.env ?? {});
         expect(narrow).toMatchObject(body.ttlMs === undefined ? {} : { ttlMs: body.ttlMs });
       }),

@@ -11,16 +11,17 @@ import type { House } from "../house.ts";
 import { answerOnce, claimOf, type Once } from "../idempotency.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
+import { viewerOf } from "../reach.ts";
 import { narrowToProfile } from "./narrow.ts";
 import { BUILT_IN_PROFILES, findProfile, parseRef, publishable } from "./resolve.ts";
 
-/** Built-in ones first, then the org's, oldest first. */
-export async function listProfiles({ store }: House, { orgId }: Principal): Promise<PublishedProfile[]> {
-  return [...BUILT_IN_PROFILES, ...(await store.listProfiles(orgId))];
+/** Built-in ones first, then what the org published and the principal sees, oldest first. */
+export async function knownProfiles({ store }: House, principal: Principal): Promise<PublishedProfile[]> {
+  return [...BUILT_IN_PROFILES, ...(await store.listProfiles(principal.orgId, viewerOf(principal)))];
 }
 
 export async function getProfile(house: House, principal: Principal, ref: string): Promise<PublishedProfile> {
-  return findProfile(await listProfiles(house, principal), parse(profileRefSchema, ref));
+  return findProfile(await knownProfiles(house, principal), parse(profileRefSchema, ref));
 }
 
 /** The next version of its name. The same again, as the newest already is, publishes nothing new. */
@@ -35,7 +36,7 @@ export async function publishProfile(
   const profile = parse(profileSchema, body);
   const claim = claimOf(house, principal, "profile.publish", body, once);
   return answerOnce(house, claim, async () => {
-    const known = await listProfiles(house, principal);
+    const known = await knownProfiles(house, principal);
     const parts = publishable(profile, known);
     const newest = known.findLast(({ name }) => name === profile.name);
     if (newest?.digest === parts.digest && newest.deprecatedAtMs === undefined) return newest;
@@ -46,8 +47,11 @@ export async function publishProfile(
       builtIn: false,
       publishedAtMs: house.clock.nowMs(),
     };
-    const { orgId, id: principalId } = principal;
-    return house.store.publishProfile({ orgId, principalId, published }, claim);
+    const { orgId, id: principalId, lineage, team } = principal;
+    if (profile.visibility === "team" && team === undefined) {
+      throw new SandboxerError("invalid_request", "visibility: this key is of no team");
+    }
+    return house.store.publishProfile({ orgId, principalId, published, lineage, team }, claim);
   });
 }
 
@@ -76,7 +80,8 @@ export async function withProfile(house: House, principal: Principal, body: Crea
   refuseReserved(body);
   if (body.profile === undefined) return { body };
   const { name, version, digest, resolved } = await getProfile(house, principal, body.profile);
-  return { body: narrowToProfile(resolved, body), profile: { name, version, digest } };
+  const profile = { name, version, digest };
+  return { body: narrowToProfile(resolved, body), profile, pool: resolved.pool };
 }
 
 /** Told apart from a misspelt field, so that whoever asks knows that it is not their mistake. */

@@ -6,8 +6,9 @@ import { BUILT_IN } from "./built-in.ts";
 /** Base and override; later wins. Variables, labels, resources and routing add up, everything else replaces. */
 function inherit(base: Profile, child: Profile): Profile {
   const { extends: _, ...own } = child;
+  const { visibility: __, ...inherited } = base;
   return {
-    ...base,
+    ...inherited,
     ...own,
     ...((base.env || own.env) && { env: { ...base.env, ...own.env } }),
     ...((base.labels || own.labels) && { labels: { ...base.labels, ...own.labels } }),

@@ -67,6 +67,8 @@ function whyNot(
     return `cannot deny egress: its rules are ${manifest.egress}`;
   }
   if (!manifest.persistence.includes(spec.persistence)) return `has no ${spec.persistence} sandboxes`;
+  const lacking = spec.facets?.filter((facet) => !manifest.facets.includes(facet)) ?? [];
+  if (lacking.length > 0) return `has no ${lacking.join(", ")}`;
   const { maximumTtlMs } = manifest.limits;
   if (maximumTtlMs !== undefined && spec.ttlMs > maximumTtlMs) {
     return `ends a sandbox after ${maximumTtlMs} ms; ${spec.ttlMs} is asked`;

@@ -17,8 +17,11 @@ export interface AttachmentStore {
   listAttachments(sandboxId: string): Promise<Attachment[]>;
   /** A principal's, also those that left. */
   attachmentsOf(sandboxId: string, principalId: string): Promise<Attachment[]>;
-  /** Across orgs: sandboxes that all who were attached have left, and that have not been put to sleep. */
+  /** Across orgs: sandboxes that all who were attached have left, until what follows is done. */
   listForsaken(): Promise<Forsaken[]>;
+  isForsaken(sandboxId: string): Promise<boolean>;
+  /** What follows is done. */
+  settleForsaken(sandboxId: string): Promise<void>;
   /** It ends by then, unless somebody comes back. `undefined` when somebody did, or it is over. */
   retain(retain: { readonly sandboxId: string; readonly expiresAtMs: number }): Promise<Sandbox | undefined>;
 }
@@ -50,7 +53,6 @@ export interface Detach {
 
 export interface Forsaken {
   readonly sandbox: Sandbox;
+  readonly hibernates: boolean;
   readonly retentionMs?: number;
-  /** Its end has been moved already. */
-  readonly retained: boolean;
 }

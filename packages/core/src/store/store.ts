@@ -3,8 +3,12 @@ import type { AttachmentStore, NewAttachment } from "./attachment-store.ts";
 import type { BudgetStore } from "./budget-store.ts";
 import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
 import type { KeyStore } from "./key-store.ts";
+import type { OrgStore } from "./org-store.ts";
 import type { ProfileStore } from "./profile-store.ts";
+import type { Viewer } from "./viewer.ts";
 import type { WebhookStore } from "./webhook-store.ts";
+
+export type { Viewer } from "./viewer.ts";
 
 /**
  * Everything durable, as atomic commands: each method commits wholly or not at all, and each change
@@ -21,6 +25,7 @@ export interface Store
     BudgetStore,
     ProfileStore,
     AttachmentStore,
+    OrgStore,
     WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;
@@ -50,26 +55,26 @@ export interface Store
   getSandbox(orgId: string, idOrName: string, viewer?: Viewer): Promise<Sandbox | undefined>;
   /** Across orgs: for the house itself, never for a caller. */
   getSandboxById(sandboxId: string): Promise<Sandbox | undefined>;
+  /** Somebody used it; the latest time stays. */
+  touchSandbox(sandboxId: string, atMs: number): Promise<void>;
+  /** When somebody last did, as far as it was written down. */
+  lastUse(sandboxId: string): Promise<number | undefined>;
   /** Newest first. */
   listSandboxes(query: SandboxQuery): Promise<Sandbox[]>;
+  /** Of the whole org, by state. */
+  countSandboxes(orgId: string): Promise<ReadonlyMap<SandboxState, number>>;
   /** Across orgs: every sandbox whose story is not over. */
   listUnfinished(): Promise<UnfinishedSandbox[]>;
 
   appendEvents(events: readonly NewEvent[]): Promise<void>;
   /** In order. A viewer sees its own and those of sandboxes it sees; the house sees the whole chain. */
   listEvents(orgId: string, afterSeq: number, limit: number, viewer?: Viewer): Promise<Event[]>;
-  /** How a sandbox was asked for and came about: requested, created or failed. */
+  /** How a sandbox was asked for, came about, and what it used: requested, created or failed, audited. */
   listBirth(orgId: string, sandboxId: string): Promise<Event[]>;
   /** Of one sandbox, or of the whole org. */
   listLedger(orgId: string, sandboxId?: string): Promise<LedgerEntry[]>;
 
   close(): Promise<void>;
-}
-
-/** Whose eyes. Left out of a query, those of the house itself, which see everything. */
-export interface Viewer {
-  readonly principalId: string;
-  readonly team?: string | undefined;
 }
 
 /** The store gives it an id, the next `seq` of its org, and its hash. */

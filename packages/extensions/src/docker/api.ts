@@ -13,17 +13,33 @@ export interface Answer {
 export interface DockerApi {
   /** Any status is an answer; only a daemon that cannot be reached throws. */
   call(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** An answer that comes line by line over a long time; resolves with its status at its end. */
+  stream(method: string, path: string, hear: (line: string) => void, signal?: AbortSignal): Promise<number>;
 }
 
 /** Docker's official API over its unix socket, as plain HTTP. */
 export function openDockerApi(socketPath: string): DockerApi {
+  const missing = (cause?: Error) =>
+    new SandboxerError("extension_unavailable", `no docker daemon at ${socketPath}`, {
+      hint: "Start docker, or name its socket in DOCKER_HOST.",
+      cause,
+    });
   return {
-    async call(method, path, body) {
-      const missing = (cause?: Error) =>
-        new SandboxerError("extension_unavailable", `no docker daemon at ${socketPath}`, {
-          hint: "Start docker, or name its socket in DOCKER_HOST.",
-          cause,
+    async stream(method, path, hear, signal) {
+      const { request } = await import("node:http");
+      const { createInterface } = await import("node:readline");
+      return new Promise((resolve, reject) => {
+        const given = { socketPath, method, path: API + path, ...(signal && { signal }) };
+        const asking = request(given, (answer) => {
+          createInterface({ input: answer }).on("line", hear);
+          answer.once("error", (cause) => reject(missing(cause)));
+          answer.once("end", () => resolve(answer.statusCode ?? 0));
         });
+        asking.once("error", (cause) => reject(signal?.aborted ? tooLong(cause) : missing(cause))).end();
+      });
+    },
+
+    async call(method, path, body) {
       if (!existsSync(socketPath)) throw missing();
       // Loaded by need: it takes a short command longer than all else here.
       const { request } = await import("node:http");
@@ -50,6 +66,10 @@ export function openDockerApi(socketPath: string): DockerApi {
       });
     },
   };
+}
+
+function tooLong(cause: Error): SandboxerError {
+  return new SandboxerError("deadline_exceeded", "docker did not finish in time", { cause });
 }
 
 function parse(parts: Buffer[]): unknown {

@@ -35,7 +35,10 @@ export function describeContainer(
   return {
     Image: spec.image.ref,
     Entrypoint: [`${INSIDE}/boxd`],
-    Cmd: [...serve, "--ttl-ms", String(spec.ttlMs), "--ensure-user"],
+    Cmd: [
+      ...[...serve, "--ttl-ms", String(spec.ttlMs), "--ensure-user"],
+      ...(spec.root === "denied" ? ["--deny-root"] : []),
+    ],
     Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
     Hostname: "sandbox",
     User: "0:0",

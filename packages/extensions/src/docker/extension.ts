@@ -13,12 +13,15 @@ import { listContainers } from "./list.ts";
 import { manifest } from "./manifest.ts";
 import { metricsThrough } from "./metrics.ts";
 import { probeDocker } from "./probe.ts";
+import { pullImage } from "./pull.ts";
 
 export interface DockerOptions {
   /** Where the sockets of this installation's containers are. */
   readonly dir: string;
   readonly socketPath?: string;
   readonly boxdPath?: string;
+  /** Where missing images may come from; from nowhere, unless said otherwise. */
+  readonly registries?: readonly string[];
 }
 
 const STARTS_WITHIN_MS = 30_000;
@@ -27,7 +30,7 @@ const NOTICES_WITHIN_MS = 2_000;
 
 /** Containers on a docker daemon of this machine. The connection goes to boxd inside, not through docker. */
 export function createDockerExtension(options: DockerOptions): Extension {
-  const { dir, boxdPath = findBoxd(), socketPath = socketFromEnvironment() } = options;
+  const { dir, boxdPath = findBoxd(), socketPath = socketFromEnvironment(), registries = [] } = options;
   const api = openDockerApi(socketPath);
   const hostId = hostname();
   const socketDirOf = (ref: string) => join(dir, ref);
@@ -68,10 +71,15 @@ export function createDockerExtension(options: DockerOptions): Extension {
       await mkdir(socketDir, { recursive: true, mode: 0o700 });
       await chmod(socketDir, 0o700);
       const description = describeContainer({ ...spec, image }, context, { boxdPath, socketDir });
-      const made = await api.call("POST", `/containers/create?name=${nameOf(ref)}`, description);
+      const make = () => api.call("POST", `/containers/create?name=${nameOf(ref)}`, description);
+      let made = await make();
+      if (made.status === 404) {
+        const { progress, signal } = context;
+        await pullImage(api, { ref: image.ref, registries, progress, signal });
+        made = await make();
+      }
       // Asked twice with the same id there is still one container, and it is this one.
       if (made.status === 409) return attach(ref);
-      if (made.status === 404) throw missingImage(image.ref);
       expectStatus(made, "creating a container", 201);
       expectStatus(await api.call("POST", `/containers/${nameOf(ref)}/start`), "starting it", 204, 304);
       return boxOf(ref, await waitForBoxd(ref), bestEffort);
@@ -123,12 +131,6 @@ async function explainClose(api: DockerApi, ref: string): Promise<SandboxerError
     return new SandboxerError("sandbox_gone", `the sandbox ${ref} is over`);
   }
   return new SandboxerError("extension_failed", "the connection to the sandbox broke");
-}
-
-function missingImage(ref: string): SandboxerError {
-  return new SandboxerError("invalid_request", `docker has no image ${ref}`, {
-    hint: `Get it with \`docker pull ${ref}\`.`,
-  });
 }
 
 function socketFromEnvironment(): string {

@@ -1,7 +1,6 @@
 import { type CreateContext, SandboxerError, type SandboxSpec } from "@sandboxer/contract";
 import type { Connection } from "../_kit/boxd/index.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
-import { heldBoxes } from "./held.ts";
 import type { Hold } from "./hold.ts";
 import type { Images } from "./image.ts";
 import { describeLacking, lackingFor, limitsFor } from "./limits.ts";
@@ -42,20 +41,18 @@ export async function createThrough(
     ttlMs: spec.ttlMs,
     labels: spec.labels,
     limits: limitsFor(spec),
+    deniesRoot: spec.root === "denied",
     tethered,
   };
   try {
     // A folder is pinned when it is mounted: too early for an owner who is not there yet.
     const claimed = workspace ? undefined : await pool.claim(members);
     const connection = claimed ?? (await hold.create(members, () => explainClose(sandboxId)));
-    // A folder's owner may be the only user there can be, which hold decides for each.
-    const [made] = workspace ? await heldBoxes(hold, "", sandboxId) : [];
-    const bestEffort = made?.bestEffort ?? describeLacking(lackingFor(spec, await lacking));
-    return { connection, bestEffort: [...bestEffort] };
+    return { connection, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
   } catch (error) {
     throw workspace ? aboutWorkspace(error) : error;
   } finally {
-    if (!workspace) pool.replenishLater(members);
+    if (!workspace) pool.replenishLater(members, spec.pool);
   }
 }
 

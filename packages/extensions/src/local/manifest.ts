@@ -6,9 +6,8 @@ export const manifest: Manifest = {
   id: "local",
   title: "this machine, by boxd",
   hosting: "self",
-  // Namespaces without a system-call filter are a `process` boundary; the engine earns `container`
-  // when seccomp, cgroups and the posture test are in.
-  isolation: { class: "process", technology: "linux namespaces" },
+  // No layer of it is optional: a host that lacks one is refused. See docs/decisions/0013.
+  isolation: { class: "container", technology: "linux namespaces and seccomp" },
   images: ["host", "rootfs"],
   facets: ["pty", "ports", "users", "pause", "metrics", "workspaces", "snapshots", "fork"],
   workspaces: ["read-only", "read-write", "copy-on-write"],

@@ -24,7 +24,7 @@ describe("the pool", () => {
   const members = async (more: Partial<CreateMembers> = {}): Promise<CreateMembers> => {
     const root = await openImages(join(dir, "images")).rootOf({ kind: "host" });
     const whose = { id: newSandboxId(), installation: "ins", env: {}, labels: {}, ttlMs: 60_000 };
-    return { ...whose, root, hostname: "sandbox", limits: {}, ...more };
+    return { ...whose, root, hostname: "sandbox", limits: {}, deniesRoot: false, ...more };
   };
   const held = async (): Promise<{ id: string; pooled?: boolean; labels: object }[]> =>
     (await hold.call("list")).boxes as never;
@@ -72,6 +72,15 @@ describe("the pool", () => {
     await untilReady(2);
   });
 
+  it("keeps as many ready as a profile wants, more or none", async () => {
+    const [three, none] = [await members({ limits: { pids: 60 } }), await members({ limits: { pids: 70 } })];
+    pool.replenishLater(three, 3);
+    pool.replenishLater(none, 0);
+    await untilReady(3);
+    expect(await pool.claim(none)).toBeUndefined();
+    expect(await pool.claim(three)).toBeDefined();
+  });
+
   it("XS-9 gives two owners sandboxes that share nothing and hold nothing of an earlier run", async () => {
     const [one, other] = [await members(), await members()];
     pool.replenishLater(one);
@@ -94,6 +103,7 @@ describe("the pool", () => {
     pool.replenishLater(await members());
     await untilReady(2);
     expect(await pool.claim(await members({ limits: { pids: 50 } }))).toBeUndefined();
+    expect(await pool.claim(await members({ deniesRoot: true }))).toBeUndefined();
     expect(await pool.claim(await members({ installation: "another" }))).toBeUndefined();
   });
 

@@ -20,6 +20,7 @@ export interface CreateMembers {
   readonly ttlMs: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly limits: unknown;
+  readonly deniesRoot: boolean;
 }
 
 interface Ready {
@@ -30,6 +31,7 @@ interface Ready {
 
 interface Shape {
   readonly members: CreateMembers;
+  readonly size: number;
   readonly ready: Ready[];
 }
 
@@ -37,8 +39,8 @@ interface Shape {
 export interface Pool {
   /** One made ahead that is now what the members say; nothing where there is none, or it failed. */
   claim(members: CreateMembers): Promise<Connection | undefined>;
-  /** Such a one was asked for, and may be again. */
-  replenishLater(members: CreateMembers): void;
+  /** Such a one was asked for, and may be again; so many are to be ready then, as many as of any otherwise. */
+  replenishLater(members: CreateMembers, wanted?: number): void;
   close(): Promise<void>;
 }
 
@@ -70,7 +72,7 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
   };
   const fill = async (): Promise<void> => {
     for (const shape of shapes.values()) {
-      while (!closed && !timer && living(shape) < size) await makeOne(shape);
+      while (!closed && !timer && living(shape) < shape.size) await makeOne(shape);
     }
   };
   const schedule = (): void => {
@@ -101,17 +103,17 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
       return undefined;
     },
 
-    replenishLater(members) {
-      if (size === 0) return;
+    replenishLater(members, wanted = size) {
       const key = keyOf(members);
-      const shape = shapes.get(key) ?? { members, ready: [] };
+      const { ready = [] } = shapes.get(key) ?? {};
+      if (wanted === 0 && ready.length === 0) return;
+      const shape = { members, ready, size: wanted };
       shapes.delete(key);
       shapes.set(key, shape);
-      const [oldest] = shapes.keys();
-      if (shapes.size > MOST_SHAPES && oldest !== undefined) {
-        const old = shapes.get(oldest);
-        shapes.delete(oldest);
-        if (old) void drop(old);
+      const [oldest] = shapes;
+      if (shapes.size > MOST_SHAPES && oldest) {
+        shapes.delete(oldest[0]);
+        void drop(oldest[1]);
       }
       schedule();
     },
@@ -133,6 +135,6 @@ function living({ ready }: Shape): number {
 }
 
 /** Everything but what a claim sets: two that differ in nothing else are the same before it. */
-function keyOf({ installation, root, hostname, limits }: CreateMembers): string {
-  return JSON.stringify([installation, root, hostname, limits]);
+function keyOf({ installation, root, hostname, limits, deniesRoot }: CreateMembers): string {
+  return JSON.stringify([installation, root, hostname, limits, deniesRoot]);
 }

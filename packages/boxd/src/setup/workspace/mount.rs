@@ -38,7 +38,7 @@ pub fn mount(
     for (name, mode) in [(upper.as_str(), 0o755), (work.as_str(), 0o700)] {
         path::make_directory(HERE, name, mode).map_err(step)?;
     }
-    if let IdMap::Range { .. } = ids {
+    if !matches!(ids, IdMap::Single { .. }) {
         path::set_owner(HERE, &upper, USER).map_err(step)?;
     }
     // The layer's top is what the sandbox sees as the folder itself.

@@ -2,11 +2,12 @@ import { isOver } from "@sandboxer/contract";
 import type { AttachmentStore } from "../attachment-store.ts";
 import { type AttachmentRow, insertAttachment, toAttachment } from "./attachment-row.ts";
 import { appendEvent } from "./events.ts";
+import { markForsaken } from "./forsaking.ts";
 import { claimOnce } from "./idempotency.ts";
 import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 
-type AttachmentCommands = Omit<AttachmentStore, "listForsaken" | "retain">;
+type AttachmentCommands = Omit<AttachmentStore, "listForsaken" | "isForsaken" | "retain" | "settleForsaken">;
 
 export function attachmentCommands(connection: Connection): AttachmentCommands {
   const { prepare, commit, commitSoon } = connection;
@@ -42,7 +43,7 @@ export function attachmentCommands(connection: Connection): AttachmentCommands {
           data,
         });
         const kept = prepare(
-          `UPDATE sandboxes SET hibernates = ?, retention_ms = coalesce(?, retention_ms),
+          `UPDATE sandboxes SET hibernates = ?, forsaken = 0, retention_ms = coalesce(?, retention_ms),
              expires_at_ms = coalesce(full_expires_at_ms, expires_at_ms), full_expires_at_ms = NULL
            WHERE id = ? RETURNING *`,
         ).get(hibernate ? 1 : 0, retentionMs ?? null, sandboxId) as unknown as SandboxRow;
@@ -57,6 +58,7 @@ export function attachmentCommands(connection: Connection): AttachmentCommands {
         ).get(atMs, attachmentId) as unknown as AttachmentRow | undefined;
         if (!row) return undefined;
         const { org_id: orgId, sandbox_id: sandboxId } = row;
+        markForsaken(connection, [sandboxId]);
         const data = { attachmentId, ofPrincipalId: row.principal_id };
         appendEvent(connection, { type: "sandbox.detached", orgId, atMs, sandboxId, principalId, data });
         return toAttachment(row);

@@ -67,7 +67,7 @@ export function eventCommands(connection: Connection): EventCommands {
       const rows = connection
         .prepare(
           `SELECT * FROM events WHERE sandbox_id = ? AND org_id = ?
-             AND type IN ('sandbox.requested', 'sandbox.created', 'sandbox.failed') ORDER BY seq`,
+             AND type IN ('sandbox.requested', 'sandbox.created', 'sandbox.failed', 'sandbox.audited') ORDER BY seq`,
         )
         .all(sandboxId, orgId);
       return (rows as unknown as EventRow[]).map(toEvent);

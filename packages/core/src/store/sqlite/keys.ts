@@ -3,6 +3,7 @@ import type { FoundKey, KeyStore, NewKey, RevokeKey } from "../key-store.ts";
 import type { Store } from "../store.ts";
 import { accountOf } from "./accounts.ts";
 import { appendEvent } from "./events.ts";
+import { markForsaken } from "./forsaking.ts";
 import { claimOnce } from "./idempotency.ts";
 import { allot, returnFromEnded } from "./ledger.ts";
 import type { Connection } from "./open.ts";
@@ -175,11 +176,19 @@ function endKeys(connection: Connection, { orgId, keyId, atMs, principalId, reas
 }
 
 /** Within a write: who holds an ended key is attached to nothing any more. */
-function leaveSandboxes({ prepare }: Connection, keyIds: readonly string[], atMs: number): void {
-  prepare(
-    `UPDATE attachments SET detached_at_ms = ? WHERE implicit = 0 AND detached_at_ms IS NULL AND principal_id IN
-       (SELECT principal_id FROM keys WHERE id IN (SELECT value FROM json_each(?)))`,
-  ).run(atMs, JSON.stringify(keyIds));
+function leaveSandboxes(connection: Connection, keyIds: readonly string[], atMs: number): void {
+  const left = connection
+    .prepare(
+      `UPDATE attachments SET detached_at_ms = ? WHERE implicit = 0 AND detached_at_ms IS NULL AND principal_id IN
+         (SELECT principal_id FROM keys WHERE id IN (SELECT value FROM json_each(?))) RETURNING sandbox_id AS id`,
+    )
+    .all(atMs, JSON.stringify(keyIds)) as unknown as { id: string }[];
+  if (left.length > 0) {
+    markForsaken(
+      connection,
+      left.map(({ id }) => id),
+    );
+  }
 }
 
 function refuseEndedParent({ prepare }: Connection, parentId: string | undefined, atMs: number): void {

@@ -11,6 +11,9 @@ import { REUSE } from "./migrations/9-reuse.ts";
 import { ATTACHMENTS } from "./migrations/10-attachments.ts";
 import { PAUSED_RATES } from "./migrations/11-paused-rates.ts";
 import { WEBHOOK_NAMES } from "./migrations/12-webhook-names.ts";
+import { PROFILE_SIGHT } from "./migrations/13-profile-sight.ts";
+import { FORSAKEN } from "./migrations/14-forsaken.ts";
+import { ORGS } from "./migrations/15-orgs.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -109,6 +112,9 @@ export const MIGRATIONS: readonly string[] = [
   ATTACHMENTS,
   PAUSED_RATES,
   WEBHOOK_NAMES,
+  PROFILE_SIGHT,
+  FORSAKEN,
+  ORGS,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */

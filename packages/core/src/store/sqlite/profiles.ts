@@ -3,6 +3,7 @@ import type { ProfileStore } from "../profile-store.ts";
 import { appendEvent } from "./events.ts";
 import { claimOnce } from "./idempotency.ts";
 import type { Connection } from "./open.ts";
+import { seenBy } from "./visible.ts";
 
 interface ProfileRow {
   name: string;
@@ -17,12 +18,16 @@ interface ProfileRow {
 export function profileCommands(connection: Connection): ProfileStore {
   const { prepare, write } = connection;
   return {
-    async listProfiles(orgId) {
-      const rows = prepare("SELECT * FROM profiles WHERE org_id = ? ORDER BY rowid").all(orgId);
+    async listProfiles(orgId, viewer) {
+      const [team, lineage] = seenBy(viewer);
+      const rows = prepare(
+        `SELECT * FROM profiles WHERE org_id = ? AND (visibility = 'org' OR (visibility = 'team' AND team = ?)
+           OR instr(lineage, ?) > 0) ORDER BY rowid`,
+      ).all(orgId, team, lineage);
       return (rows as unknown as ProfileRow[]).map(toProfile);
     },
 
-    async publishProfile({ orgId, principalId, published }, claim) {
+    async publishProfile({ orgId, principalId, published, lineage, team }, claim) {
       return write(() => {
         claimOnce(connection, claim, { answer: JSON.stringify(published) });
         const { name, version, digest, profile, resolved, publishedAtMs: atMs } = published;
@@ -33,18 +38,37 @@ export function profileCommands(connection: Connection): ProfileStore {
             version,
           )
         ) {
-          throw new SandboxerError("conflict", `${name}@${version} was published meanwhile`, {
-            hint: "Publish again; it becomes the version after that.",
+          throw new SandboxerError("conflict", `there is a ${name}@${version} already`, {
+            hint: "Publish again, or under another name: it may be one that you do not see.",
           });
         }
         prepare(
-          `INSERT INTO profiles (org_id, name, version, digest, profile, resolved, published_at_ms)
-           VALUES (?, ?, ?, ?, ?, ?, ?)`,
-        ).run(orgId, name, version, digest, JSON.stringify(profile), JSON.stringify(resolved), atMs);
+          `INSERT INTO profiles (org_id, name, version, digest, profile, resolved, published_at_ms, visibility,
+             team, lineage) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        ).run(
+          orgId,
+          name,
+          version,
+          digest,
+          JSON.stringify(profile),
+          JSON.stringify(resolved),
+          atMs,
+          profile.visibility ?? "org",
+          team ?? null,
+          `/${lineage.join("/")}/`,
+        );
         const data = { name, version, digest };
         appendEvent(connection, { type: "profile.published", orgId, atMs, principalId, data });
         return published;
       });
+    },
+
+    async coldStarts(orgId, digest, atMost) {
+      const rows = prepare(
+        `SELECT started_at_ms - created_at_ms AS ms FROM sandboxes WHERE org_id = ? AND profile IS NOT NULL
+           AND json_extract(profile, '$.digest') = ? AND started_at_ms IS NOT NULL ORDER BY seq DESC LIMIT ?`,
+      ).all(orgId, digest, atMost) as unknown as { ms: number }[];
+      return rows.map(({ ms }) => ms);
     },
 
     async deprecateProfile({ orgId, principalId, name, version, atMs }) {

@@ -35,6 +35,7 @@ export interface SandboxRow {
   metered_until_ms: number | null;
   covered_until_ms: number | null;
   creator: string | null;
+  hibernates: 0 | 1;
   retention_ms: number | null;
   full_expires_at_ms: number | null;
 }

@@ -1,13 +1,22 @@
-import { type Sandbox, SandboxerError } from "@sandboxer/contract";
+import { type Sandbox, SandboxerError, type SandboxState } from "@sandboxer/contract";
 import type { Store, Viewer } from "../store.ts";
 import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 import { seenBy, VISIBLE } from "./visible.ts";
 
-type SandboxCommands = Pick<Store, "getSandbox" | "getSandboxById" | "listSandboxes" | "listUnfinished">;
+type SandboxCommands = Pick<
+  Store,
+  | "getSandbox"
+  | "getSandboxById"
+  | "touchSandbox"
+  | "lastUse"
+  | "listSandboxes"
+  | "countSandboxes"
+  | "listUnfinished"
+>;
 
 export function sandboxCommands(connection: Connection): SandboxCommands {
-  const { prepare } = connection;
+  const { prepare, commitSoon } = connection;
   return {
     async getSandbox(orgId, idOrName, viewer) {
       const sql = `SELECT * FROM sandboxes WHERE id = ? AND org_id = ? AND ${VISIBLE}`;
@@ -18,6 +27,26 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
 
     async getSandboxById(sandboxId) {
       return one(connection, "SELECT * FROM sandboxes WHERE id = ?", sandboxId);
+    },
+
+    async countSandboxes(orgId) {
+      const counts = "SELECT state, count(*) AS count FROM sandboxes WHERE org_id = ? GROUP BY state";
+      const rows = prepare(counts).all(orgId) as { state: SandboxState; count: number }[];
+      return new Map(rows.map(({ state, count }) => [state, count]));
+    },
+
+    async touchSandbox(sandboxId, atMs) {
+      commitSoon(() =>
+        prepare("UPDATE sandboxes SET used_at_ms = max(coalesce(used_at_ms, 0), ?) WHERE id = ?").run(
+          atMs,
+          sandboxId,
+        ),
+      );
+    },
+
+    async lastUse(sandboxId) {
+      const row = prepare("SELECT used_at_ms AS atMs FROM sandboxes WHERE id = ?").get(sandboxId);
+      return (row as { atMs: number | null } | undefined)?.atMs ?? undefined;
     },
 
     async listSandboxes({ orgId, viewer, states, limit, after }) {

@@ -10,6 +10,7 @@ import { idempotencyCommands } from "./idempotency.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
 import { type Connection, openConnection } from "./open.ts";
+import { orgCommands } from "./orgs.ts";
 import { pausingCommands } from "./pausing.ts";
 import { profileCommands } from "./profiles.ts";
 import { reusingCommands } from "./reusing.ts";
@@ -23,6 +24,7 @@ export function openSqliteStore(path: string): Store {
   return inOurWords({
     ...keyCommands(connection),
     ...rootKeyCommands(connection),
+    ...orgCommands(connection),
     ...idempotencyCommands(connection),
     ...creatingCommands(connection),
     ...reusingCommands(connection),

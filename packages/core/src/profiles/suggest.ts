@@ -1,0 +1,79 @@
+import {
+  nameSchema,
+  type Principal,
+  type Profile,
+  type Sandbox,
+  SandboxerError,
+  type Suggestion,
+  type Usage,
+  usageSchema,
+} from "@sandboxer/contract";
+import type { House } from "../house.ts";
+import { parse } from "../parse.ts";
+import { authorize } from "../policy/authorize.ts";
+import { findSandbox } from "../reach.ts";
+
+/** Room above what was seen: the next run is never the same. */
+const ROOM = 1.5;
+const MIB = 1_048_576;
+
+/** From what one audited sandbox used: while it lives from what is seen, afterwards from what was written. */
+export async function suggestProfile(
+  house: House,
+  principal: Principal,
+  idOrName: string,
+  name = "suggested",
+): Promise<Suggestion> {
+  authorize(principal.chain, "sandbox.read");
+  parse(nameSchema, name);
+  const sandbox = await findSandbox(house, principal, idOrName);
+  const usage = (await house.auditor.look(sandbox)) ?? (await written(house, sandbox));
+  if (!usage) {
+    throw new SandboxerError("invalid_request", "nothing was written down about this sandbox", {
+      hint: "Create one with `audit`, use it as it is meant to be used, and ask again.",
+    });
+  }
+  return { profile: fitting(sandbox, usage, name), usage, notes: notesOn(usage) };
+}
+
+async function written(house: House, { orgId, id }: Sandbox): Promise<Usage | undefined> {
+  await house.journal.flush();
+  const events = await house.store.listBirth(orgId, id);
+  const audited = events.findLast(({ type }) => type === "sandbox.audited");
+  return audited && parse(usageSchema, audited.data.usage);
+}
+
+function fitting({ spec, profile }: Sandbox, usage: Usage, name: string): Profile {
+  const { memoryBytes, pids, cpus, diskBytes, ranMs } = usage;
+  const ttlMs = upTo(ranMs * 2, 60_000);
+  return {
+    schema: 1,
+    name,
+    description: `As much as one run used, and half as much again; of ${usage.samples} looks at it.`,
+    ...(profile ? { extends: `${profile.name}@${profile.version}` } : { image: spec.image }),
+    isolation: spec.isolation,
+    network: spec.network,
+    resources: {
+      ...(memoryBytes !== undefined && { memoryMiB: upTo((memoryBytes / MIB) * ROOM, 64) }),
+      ...(pids !== undefined && { pids: upTo(pids * ROOM, 16) }),
+      ...(cpus !== undefined && { cpus: upTo(cpus * ROOM * 2, 1) / 2 }),
+      ...(diskBytes !== undefined && { diskMiB: upTo((diskBytes / MIB) * ROOM, 64) }),
+    },
+    ttlMs,
+  };
+}
+
+/** The next whole step, at least one. */
+function upTo(value: number, step: number): number {
+  return Math.max(1, Math.ceil(value / step)) * step;
+}
+
+function notesOn({ samples, programs }: Usage): string[] {
+  const started = Object.entries(programs).map(([program, times]) => `${program} (${times})`);
+  return [
+    ...(samples === 0 ? ["resources: its extension counts nothing, so none is suggested"] : []),
+    ...(samples > 0 && samples < 3 ? ["resources: it was looked at only briefly; run it for longer"] : []),
+    `programs: ${started.join(", ") || "none was started"}`,
+    "network: which names it reached is the guard's to know; without it everything was denied",
+  ];
+}

@@ -1,0 +1,142 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { cliOf } from "./cli-process.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let home: string;
+let cli: ReturnType<typeof cliOf>;
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), "sandboxer-terminal-"));
+  cli = cliOf(home);
+});
+afterAll(async () => {
+  await cli.run(["rm", "--all"]);
+  await rm(home, { recursive: true, force: true });
+}, 60_000);
+
+/** Types into a real terminal: each answer when its question has been seen. `-e` passes the exit code on. */
+async function type(args: string[], ...dialogue: [seen: string, typed: string][]) {
+  const child = spawn("script", ["-qec", cli.commandLine(args), "/dev/null"], {
+    env: { ...cli.environment, TERM: "xterm" },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const timer = setTimeout(() => child.kill("SIGKILL"), 30_000);
+  let text = "";
+  let from = 0;
+  child.stdout.setEncoding("utf8").on("data", (part: string) => {
+    text += part;
+    const [next] = dialogue;
+    if (!next || !text.slice(from).includes(next[0])) return;
+    from = text.length;
+    dialogue.shift();
+    child.stdin.write(next[1]);
+  });
+  const [code] = await once(child, "close");
+  clearTimeout(timer);
+  return { code, text };
+}
+
+const CTRL_C = "\x03";
+
+describe("in a terminal", () => {
+  it("run: Ctrl-C goes to the command, and a second one ends what does not listen", async () => {
+    const polite = "trap 'echo bye; exit 9' INT; echo ready; while :; do sleep 0.05; done";
+    expect(await type(["run", "--", "sh", "-c", polite], ["ready", CTRL_C])).toMatchObject({
+      code: 9,
+      text: expect.stringContaining("bye"),
+    });
+    const deaf = "trap 'echo heard' INT; echo ready; while :; do sleep 0.05; done";
+    const ended = await type(["run", "--", "sh", "-c", deaf], ["ready", CTRL_C], ["heard", CTRL_C]);
+    expect(ended.code).toBe(130);
+  });
+
+  it("run -t: the command has a terminal, and ours is given back", async () => {
+    const ended = await type(
+      ["run", "-t", "--", "sh", "-c", "echo ask; read x; echo got:$x; tty"],
+      ["ask", "word\r"],
+    );
+    expect(ended).toMatchObject({ code: 0, text: expect.stringMatching(/got:word[\s\S]*\/dev\/pts\/0/) });
+  });
+
+  it("create, exec, shell, rm: one sandbox from its beginning to its end", async () => {
+    expect((await type(["create", "--name", "demo", "--ttl", "5m"])).text).toMatch(/^[a-z0-9]{20}\r\n$/);
+    expect((await type(["exec", "demo", "--", "sh", "-c", "exit 3"])).code).toBe(3);
+    const shell = await type(["shell", "demo"], ["$ ", "echo in-$((40+2))\r"], ["in-42", "exit 5\r"]);
+    expect(shell.code).toBe(5);
+    expect((await cli.run(["inspect", "demo"])).stdout).toMatch(/state +running[\s\S]*where +local on/);
+    expect(JSON.parse((await cli.run(["inspect", "demo", "--json"])).stdout)).toMatchObject({ name: "demo" });
+    expect((await cli.run(["ls", "--quiet"])).stdout).toBe("demo\n");
+    expect((await type(["rm", "demo"])).code).toBe(0);
+    expect((await type(["ls"])).text).toContain("There are none that live");
+  });
+
+  it("AZ-10: what a sandbox is called inside is not obeyed by the terminal", async () => {
+    const hostile = "\x1b]52;c;aGk=\x07\u202e";
+    await cli.run(["create", "--name", "sly"]);
+    await cli.run(["exec", "-d", "sly", "--", "sh", "-c", "sleep 30", hostile]);
+    const { text } = await type(["ps", "sly"]);
+    expect(text).toContain("\\u{1b}]52");
+    for (const bad of ["\x1b]52", "\x07", "\u202e"]) expect(text).not.toContain(bad);
+    await cli.run(["rm", "sly"]);
+  });
+});
+
+describe("mistakes", () => {
+  it.each([
+    [["rnu"], 2, "Did you mean run?"],
+    [["run", "--timeot", "5s", "--", "true"], 2, "Did you mean --timeout?"],
+    [["run"], 2, "sandboxer run -- echo hello"],
+    [["exec", "demo"], 2, "sandboxer exec build -- ls -la"],
+    [["exec", "nosuch", "--", "true"], 66, "hint:"],
+    [["create", "--ttl", "soon"], 2, "90s, 30m or 1h30m"],
+    [["rm"], 2, "sandboxer ls"],
+    [["completion", "csh"], 2, "bash, fish, zsh"],
+    [["preview", "demo", "0x10"], 2, "0 to 65535"],
+  ])("%j says what to do instead", async (args, code, said) => {
+    expect(await cli.run(args)).toMatchObject({ code, stderr: expect.stringContaining(said), stdout: "" });
+    const asJson = await cli.run([args[0] ?? "", "--json", ...args.slice(1)]);
+    expect(JSON.parse(asJson.stderr)).toMatchObject({
+      error: { code: expect.any(String), hint: expect.any(String) },
+    });
+  });
+});
+
+describe("help", () => {
+  it("has every command under a heading, and an example in each", async () => {
+    const { stdout } = await cli.run(["--help"]);
+    expect(stdout).toMatch(/Sandboxes:\n +run/);
+    expect(stdout).not.toContain("Others:");
+    const names = [...stdout.matchAll(/^ {2}([a-z]+)(?: \[| {2})/gm)].map(([, name]) => name ?? "");
+    expect(names.length).toBeGreaterThan(20);
+    for (const name of ["run", "create", "exec", "shell", "rm", "inspect", "preview", "completion"]) {
+      expect((await cli.run([name, "--help"])).stdout, name).toMatch(/Example:\n {2}\$ .*sandboxer/);
+    }
+  });
+
+  it("completes commands, options and names in bash", async () => {
+    const { stdout: script } = await cli.run(["completion", "bash"]);
+    const complete = async (...words: string[]) => {
+      const line = words.map((word) => `'${word}'`).join(" ");
+      const ask = `sandboxer() { echo demo; }; ${script}\nCOMP_WORDS=(${line}); COMP_CWORD=${words.length - 1}; _sandboxer; echo "\${COMPREPLY[@]}"`;
+      return (await promisify(execFile)("bash", ["-c", ask])).stdout.trim().split(" ");
+    };
+    expect(await complete("sandboxer", "ru")).toEqual(["run"]);
+    expect(await complete("sandboxer", "run", "--time")).toEqual(["--timeout"]);
+    expect(await complete("sandboxer", "keys", "")).toContain("revoke");
+    expect(await complete("sandboxer", "keys", "create", "--max")).toContain("--max-ttl");
+    expect(await complete("sandboxer", "exec", "de")).toEqual(["demo"]);
+    for (const shell of ["zsh", "fish"]) {
+      expect((await cli.run(["completion", shell])).stdout).toContain("preview");
+    }
+  });
+});
