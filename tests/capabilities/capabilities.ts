@@ -81,6 +81,14 @@ export const CAPABILITIES = {
     for (const needed of ["qemu-system-x86", "e2fsprogs", "xz-utils"]) await ensureDebianPackage(needed);
     return guestSystem();
   },
+  /** A network with the guard at one end and the world at the other; see tests/egress/lab. */
+  "egress-lab": async () => {
+    await CAPABILITIES.root();
+    for (const needed of ["iproute2", "curl", "python3", "git"]) await ensureDebianPackage(needed);
+    await run("unshare", ["--net", "true"]).catch(() => {
+      throw new Error("no network namespaces: run the tests as root of a machine or a privileged container");
+    });
+  },
   bubblewrap: () => program("bubblewrap", "/usr/bin/bwrap"),
   runc: () => program("runc", "/usr/sbin/runc"),
   "docker-registry": () => program("docker-registry", "/usr/bin/docker-registry"),

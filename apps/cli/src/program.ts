@@ -19,6 +19,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     extend: () => import("./commands/extend.ts"),
     recreate: () => import("./commands/recreate.ts"),
     reach: () => import("./commands/reach.ts"),
+    net: () => import("./commands/net.ts"),
     stats: () => import("./commands/stats.ts"),
     receipt: () => import("./commands/receipt.ts"),
     rm: () => import("./commands/rm.ts"),
@@ -32,10 +33,13 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     forward: () => import("./commands/forward.ts"),
     preview: () => import("./commands/preview.ts"),
   },
-  "Its project:": {
+  "Its files:": {
     diff: () => import("./commands/diff.ts"),
     apply: () => import("./commands/apply.ts"),
     rollback: () => import("./commands/rollback.ts"),
+    snapshot: () => import("./commands/snapshot.ts"),
+    snapshots: () => import("./commands/snapshots.ts"),
+    fork: () => import("./commands/fork.ts"),
   },
   "Copies of one:": {
     snapshot: () => import("./commands/snapshot.ts"),

@@ -50,7 +50,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       core,
       apiKey,
       close: closeInstallation,
-    } = await openInstallation(home, log, { ...options, config, pool });
+    } = await openInstallation(home, log, { ...options, config, pool, resident: options.listen !== false });
     closers.push(closeInstallation);
     await core.start();
     const place = previewPlace(config.previewHost);

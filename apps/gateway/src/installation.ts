@@ -7,6 +7,8 @@ import {
   openKeyFile,
   openSqliteStore,
 } from "@sandboxer/core";
+import { createGuard, type GuardOptions } from "@sandboxer/egress";
+import { findBoxd } from "@sandboxer/extensions/boxd";
 import { createDockerExtension } from "@sandboxer/extensions/docker";
 import { createLocalExtension } from "@sandboxer/extensions/local";
 import { loadConfig } from "./config/load.ts";
@@ -24,6 +26,10 @@ export interface InstallationOptions {
   readonly config?: Config;
   /** What is created ends with this process, however that comes. */
   readonly tethered?: boolean;
+  /** Stays, and guards what others have left running. */
+  readonly resident?: boolean;
+  /** For tests, which give the guard a network of its own. */
+  readonly guard?: Partial<GuardOptions>;
   /** For tests: told of every step between two side effects. */
   readonly failpoint?: (place: string) => void;
 }
@@ -42,7 +48,7 @@ export async function openInstallation(
   log: Log,
   options: InstallationOptions = {},
 ): Promise<Installation> {
-  const { pool = 0, tethered = false, failpoint = () => {} } = options;
+  const { pool = 0, tethered = false, resident = false, failpoint = () => {} } = options;
   makeHome(home);
   const config = options.config ?? (await loadConfig({ home }));
   const apiKey = openRootKey(home);
@@ -54,18 +60,28 @@ export async function openInstallation(
       createDockerExtension({ dir: join(home, "docker"), ...config.docker }),
       ...(await loadExtensions(home, config.extensions)),
     ];
+    const guard = createGuard({
+      boxdPath: findBoxd(),
+      dir: join(home, "guard"),
+      ...dnsByEnvironment(),
+      ...options.guard,
+    });
     const core = await createCore({
       store,
       extensions,
       prices: config.prices,
       sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
+      packageHosts: config.packageHosts,
       tethered,
+      resident,
+      guard,
       failpoint,
       snapshots: { dir: join(home, "snapshots"), privateKey: openSigningKey(home) },
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });
     const close = async () => {
       await core.close();
+      await guard.close();
       await store.close();
     };
     return { core, apiKey, close };
@@ -73,4 +89,10 @@ export async function openInstallation(
     await store.close();
     throw error;
   }
+}
+
+/** Which resolvers the guard asks; this machine's, unless said otherwise. */
+function dnsByEnvironment(): { dns?: string[] } {
+  const servers = process.env.SANDBOXER_GUARD_DNS?.split(",").flatMap((part) => part.trim() || []);
+  return servers?.length ? { dns: servers } : {};
 }

@@ -15,15 +15,20 @@ Usage:
       Exits by itself after N ms without sandboxes and clients. Exit code 3: DIR is taken.
       --die-at is for tests: it ends as by kill -9 when it comes to that place of its code.
   boxd serve --id ID (--socket PATH | --stdio) [--ttl-ms N] [--ensure-user] [--deny-root]
+             [--guarded]
       Does the work inside a place that something else has isolated, such as a container.
       Ends by itself after N ms. --ensure-user gives the place a `user` with a home, if it
-      has none; with --deny-root, nothing is done as root. Programs inherit the environment
-      that boxd was started with.
+      has none; with --deny-root, nothing is done as root. --guarded lays a way
+      out for the guard and a network of its own before it, which takes the right to do so;
+      programs do not get it. Programs inherit the environment that boxd was started with.
   boxd apply (--box DIR/boxes/ID | --recover DIR) [--die-after N]
       Writes what a sandbox changed in its copy-on-write workspace into the folder that it is of:
       all or nothing. Reads a header and a layer, answers in JSON. See PROTOCOL.md.
       --recover makes good what an apply of that folder left that died.
       --die-after is for tests: it ends as by kill -9 after the Nth thing that it does.
+  boxd relay --inspector PATH
+      Carries what sandboxes send out, for the guard that speaks on standard input and output.
+      Hands connections that the guard wants to read to the socket PATH. Ends with its input.
   boxd --version | --help
 ";
 
@@ -31,6 +36,7 @@ Usage:
 pub enum Command {
     Hold(HoldOptions),
     Serve(ServeOptions),
+    Relay(RelayOptions),
     Apply(ApplyOptions),
     Version,
     Help,
@@ -52,6 +58,12 @@ pub struct ServeOptions {
     pub ttl: Option<Duration>,
     pub ensure_user: bool,
     pub denies_root: bool,
+    pub guarded: bool,
+}
+
+#[derive(Debug, PartialEq)]
+pub struct RelayOptions {
+    pub inspector: PathBuf,
 }
 
 #[derive(Debug, PartialEq, Default)]
@@ -67,6 +79,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, S
     match command.to_str() {
         Some("hold") => parse_hold(arguments),
         Some("serve") => parse_serve(arguments),
+        Some("relay") => parse_relay(arguments),
         Some("apply") => parse_apply(arguments),
         Some("--version" | "-V") => Ok(Command::Version),
         Some("--help" | "-h" | "help") => Ok(Command::Help),
@@ -98,7 +111,8 @@ fn parse_hold(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, 
 
 fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
     let (mut id, mut socket, mut stdio) = (None, None, false);
-    let (mut ttl, mut ensure_user, mut denies_root) = (None, false, false);
+    let (mut ttl, mut ensure_user) = (None, false);
+    let (mut denies_root, mut guarded) = (false, false);
     while let Some(option) = arguments.next() {
         match option.to_str() {
             Some("--id") => {
@@ -109,6 +123,7 @@ fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
             Some("--stdio") => stdio = true,
             Some("--ttl-ms") => ttl = Some(milliseconds(&option, &mut arguments)?),
             Some("--ensure-user") => ensure_user = true,
+            Some("--guarded") => guarded = true,
             Some("--deny-root") => denies_root = true,
             _ => return Err(format!("unknown option {option:?}; see boxd --help")),
         }
@@ -117,7 +132,19 @@ fn parse_serve(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
         return Err("one of --socket and --stdio is needed".to_string());
     }
     let id = id.ok_or("--id is missing")?;
-    Ok(Command::Serve(ServeOptions { id, socket, ttl, ensure_user, denies_root }))
+    Ok(Command::Serve(ServeOptions { id, socket, ttl, ensure_user, denies_root, guarded }))
+}
+
+fn parse_relay(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
+    let mut inspector = None;
+    while let Some(option) = arguments.next() {
+        match option.to_str() {
+            Some("--inspector") => inspector = Some(value(&option, &mut arguments)?.into()),
+            _ => return Err(format!("unknown option {option:?}; see boxd --help")),
+        }
+    }
+    let inspector = inspector.ok_or("--inspector is missing")?;
+    Ok(Command::Relay(RelayOptions { inspector }))
 }
 
 fn parse_apply(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
@@ -182,6 +209,7 @@ mod tests {
                 socket: None,
                 ttl: Some(Duration::from_millis(9)),
                 ensure_user: false,
+                guarded: false,
                 denies_root: false,
             }))
         );
@@ -192,6 +220,7 @@ mod tests {
             "hold --dir /x --idle-exit-ms x",
             "hold --dir /x --die-at x",
             "serve --id a",
+            "relay",
             "apply",
             "apply --box a --recover b",
             "x",

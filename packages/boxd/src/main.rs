@@ -5,6 +5,7 @@ mod arguments;
 mod cgroup;
 mod disk;
 mod hold;
+mod relay;
 mod seccomp;
 mod serve;
 mod setup;
@@ -31,6 +32,7 @@ fn main() {
         }
         Ok(Command::Apply(options)) => apply::run(&options).map_err(|message| (1, message)),
         Ok(Command::Serve(options)) => serve::run(&options).map_err(|message| (1, message)),
+        Ok(Command::Relay(options)) => relay::run(&options).map_err(|message| (1, message)),
         Ok(Command::Version) => {
             println!("boxd {} protocol {}", wire::VERSION, wire::PROTOCOL);
             Ok(())

@@ -25,6 +25,7 @@ export const EVENT_TYPES = [
   "snapshot.deleted",
   "workspace.rolled-back",
   "sandbox.extended",
+  "sandbox.network-changed",
   "budget.changed",
   "budget.exhausted",
   "profile.published",

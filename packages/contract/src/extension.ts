@@ -1,4 +1,5 @@
 import type { Files } from "./files.ts";
+import type { GuardDoor } from "./guard.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
@@ -86,6 +87,11 @@ export interface MetricsFacet {
   read(ref: string, context: CallContext): Promise<Metrics>;
 }
 
+/** Sandboxes asked for with a guarded network have a way out, which only the guard can open. */
+export interface NetworkFacet {
+  door(ref: string): GuardDoor;
+}
+
 /**
  * A way out. Cheap to construct: nothing happens until a method is called. Every method throws
  * SandboxerError and nothing else.
@@ -105,6 +111,7 @@ export interface Extension {
   /** Facets of the extension and not of a box: what is paused answers nobody. */
   readonly pause?: PauseFacet;
   readonly metrics?: MetricsFacet;
+  readonly network?: NetworkFacet;
   /** Lets go of every connection. Sandboxes live on. */
   close(): Promise<void>;
 }

@@ -50,6 +50,7 @@ export type {
   ListedBox,
   Location,
   MetricsFacet,
+  NetworkFacet,
   PauseFacet,
   Users,
 } from "./extension.ts";
@@ -69,6 +70,18 @@ export {
   unpackedSchema,
   type WriteOptions,
 } from "./files.ts";
+export {
+  type Guard,
+  type GuardDoor,
+  type GuardedUsers,
+  guardedUsersSchema,
+  type NetworkCall,
+  networkCallListSchema,
+  networkCallSchema,
+  type Protected,
+  type Terms,
+} from "./guard.ts";
+export { canonicalHost, type Host, type HostPattern, parseHostPattern } from "./host.ts";
 export {
   extensionIdSchema,
   nameSchema,
@@ -112,6 +125,15 @@ export {
 export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } from "./manifest.ts";
 export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
+export {
+  egressRuleSchema,
+  type GuardedNetwork,
+  type GuardedNetworkInput,
+  guardedNetworkSchema,
+  type Network,
+  type NetworkRule,
+  networkSchema,
+} from "./network.ts";
 export {
   type CreatedOrg,
   type CreateOrgBody,

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
 import { microUsdSchema } from "./money.ts";
+import { networkSchema } from "./network.ts";
 import { visibilitySchema } from "./principal.ts";
 import { limitsSchema, resourcesSchema } from "./resources.ts";
 import { reuseScopeSchema } from "./reuse.ts";
@@ -31,7 +32,8 @@ export const profileSchema = z.strictObject({
   /** The least isolation class. */
   isolation: isolationClassSchema.optional(),
   persistence: z.literal("ephemeral").optional(),
-  network: z.strictObject({ egress: z.literal("deny") }).optional(),
+  /** Which ways out it has. A request may take fewer, never others. */
+  network: networkSchema.optional(),
   /** How much of a machine it may use; each a most. */
   resources: resourcesSchema.optional(),
   /** Whether its sandboxes have a root. */

@@ -11,6 +11,7 @@ export const OPERATIONS = [
   "sandbox.ports",
   "sandbox.extend",
   "sandbox.pause",
+  "sandbox.network",
   "sandbox.destroy",
   "sandbox.attach",
   "sandbox.snapshot",

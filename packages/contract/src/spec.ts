@@ -2,6 +2,7 @@ import { z } from "zod";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
 import { facetSchema } from "./manifest.ts";
+import { networkSchema } from "./network.ts";
 import { limitsSchema, resourcesRequestSchema, resourcesSchema } from "./resources.ts";
 import { workspaceSchema } from "./workspace.ts";
 
@@ -63,8 +64,8 @@ export const sandboxSpecSchema = z.strictObject({
   /** The least isolation class the caller accepts. */
   isolation: isolationClassSchema,
   persistence: z.literal("ephemeral"),
-  /** Default deny. Rules come with the guard; until then there is nothing to open. */
-  network: z.strictObject({ egress: z.literal("deny") }),
+  /** Default deny. */
+  network: networkSchema,
   resources: resourcesSchema,
   /** Whether a limit that the extension cannot hold is a refusal. */
   limits: limitsSchema,
@@ -93,6 +94,7 @@ export const sandboxRequestSchema = z.strictObject({
   name: z.string().optional(),
   image: imageSchema.default({ kind: "host" }),
   isolation: isolationClassSchema.default("process"),
+  network: networkSchema.default({ egress: "deny" }),
   resources: resourcesRequestSchema,
   limits: limitsSchema.default("best-effort"),
   root: rootSchema.optional(),

@@ -23,6 +23,8 @@ import type {
   ImportOptions,
   Key,
   Metrics,
+  NetworkCall,
+  NetworkRule,
   OfferedProfile,
   Org,
   Principal,
@@ -138,6 +140,14 @@ export interface Core {
   /** Of what runs, succeeds. */
   resume(principal: Principal, idOrName: string): Promise<Sandbox>;
   metrics(principal: Principal, idOrName: string): Promise<Metrics>;
+  /** The rules of its way out from now on. `invalid_state` for one that has none. */
+  changeNetwork(principal: Principal, idOrName: string, body: unknown): Promise<Sandbox>;
+  /** What it tried, and the rules that would have allowed what was not. */
+  networkCalls(
+    principal: Principal,
+    idOrName: string,
+    afterSeq?: number,
+  ): Promise<{ calls: NetworkCall[]; proposed: NetworkRule[] }>;
   /** Of what is over, succeeds and answers how it ended. */
   destroy(principal: Principal, idOrName: string): Promise<Sandbox>;
   /** The route a create would take, with every rejected extension and its reason. Starts nothing. */

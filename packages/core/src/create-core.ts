@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Extension, newRowId, SandboxerError } from "@sandboxer/contract";
+import { type Extension, type Guard, newRowId, SandboxerError } from "@sandboxer/contract";
 import { apply } from "./apply.ts";
 import { attachProcess } from "./attach-process.ts";
 import { attach } from "./attachments/attach.ts";
@@ -34,6 +34,8 @@ import { createIdle } from "./lifecycle/idle.ts";
 import { createReaper } from "./lifecycle/reaper.ts";
 import { list } from "./list.ts";
 import { metrics } from "./metrics.ts";
+import { changeNetwork, networkCalls } from "./network/network.ts";
+import { type PackageHosts, usePackageHosts } from "./network/package-hosts.ts";
 import { createOrg, listOrgs } from "./orgs.ts";
 import { pause } from "./pause.ts";
 import { enterPreview, openPreview } from "./preview.ts";
@@ -73,6 +75,12 @@ export interface CoreOptions {
   readonly orphanGraceMs?: number;
   /** How webhooks get out: to the open internet and nowhere else, unless a test brings its own. */
   readonly webhookNetwork?: WebhookNetwork;
+  /** Stays open when core closes. Without one, no sandbox can have a way out. */
+  readonly guard?: Guard | undefined;
+  /** This process stays, and guards what runs already. */
+  readonly resident?: boolean;
+  /** Where packages come from, by the name of their rule set; the same for all of a process. */
+  readonly packageHosts?: PackageHosts;
   /** Seals secrets in the store. Left out, what this process seals dies with it. */
   readonly sealer?: Sealer;
   /** What is created ends with this process, however that comes. */
@@ -86,6 +94,7 @@ export interface CoreOptions {
 /** What every verb stands on, with nothing running yet. */
 async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => void): Promise<House> {
   const { store, extensions, clock = systemClock, report = reportAsWarning } = options;
+  if (options.packageHosts) usePackageHosts(options.packageHosts);
   const journal = createJournal(store, report);
   const registry = createRegistry(extensions, clock, options.prices);
   const installationId = await store.claimMeta("installation-id", newRowId("ins"));
@@ -116,6 +125,8 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     unpaid: new Map(),
     sealer: options.sealer ?? createSealer(randomBytes(32)),
     webhookNetwork: options.webhookNetwork ?? OPEN_INTERNET,
+    guard: options.guard,
+    resident: options.resident ?? false,
     holdSliceMs: options.holdSliceMs ?? HOLD_SLICE_MS,
   };
   return house;
@@ -127,6 +138,16 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const background = createBackground(house);
   const verb = onlyOurErrors(house);
 
+  return {
+    ...verbsOf(house),
+    start: verb(background.start),
+    close: verb(background.close),
+  };
+}
+
+/** Every verb there is, but for the beginning and the end. */
+function verbsOf(house: House): Omit<Core, "start" | "close"> {
+  const verb = onlyOurErrors(house);
   return {
     authenticate: verb(authenticate),
     whoami: verb(whoami),
@@ -156,6 +177,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     pause: verb(pause),
     resume: verb(resume),
     metrics: verb(metrics),
+    changeNetwork: verb(changeNetwork),
+    networkCalls: verb(networkCalls),
     destroy: verb(destroy),
     getBudget: verb(getBudget),
     setBudget: verb(setBudget),
@@ -168,8 +191,6 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     deleteWebhook: verb(deleteWebhook),
     census: verb(census),
     doctor: verb(() => house.registry.doctor()),
-    start: verb(background.start),
-    close: verb(background.close),
   };
 }
 

@@ -4,6 +4,7 @@ import { actAs, userOf } from "./attachments/confine.ts";
 import { demand } from "./facet.ts";
 import type { House } from "./house.ts";
 import { leasedProcess } from "./leased.ts";
+import { tellGuard } from "./network/terms.ts";
 import { parse } from "./parse.ts";
 import { authorize } from "./policy/authorize.ts";
 import { reach } from "./reach.ts";
@@ -22,6 +23,8 @@ export async function exec(
   if (request.pty) demand("pty", box.pty);
   const { id: sandboxId, orgId } = sandbox;
   const attachment = await actingIn(house, principal, sandbox);
+  // A first use may have made it, and it may have less than those before it.
+  if (attachment.rules) await tellGuard(house, sandbox);
   const acting = { ...request, ...actAs(await userOf(attachment, box), request.user) };
   house.pass("exec.attached");
   // The program's name only: arguments and variables may hold secrets, and the log is forever.

@@ -1,4 +1,4 @@
-import type { Sandbox } from "@sandboxer/contract";
+import type { Guard, Sandbox } from "@sandboxer/contract";
 import type { Boxes } from "./boxes.ts";
 import type { Clock } from "./clock.ts";
 import type { Denials } from "./events/denials.ts";
@@ -52,6 +52,10 @@ export interface House {
   /** The longest that is paid for at once. */
   readonly holdSliceMs: number;
   readonly webhookNetwork: WebhookNetwork;
+  /** Absent where nobody can guard: then no sandbox has a way out. */
+  readonly guard?: Guard | undefined;
+  /** Whether this process stays, and so guards what others have left running. */
+  readonly resident: boolean;
   /** For secrets that must be read again; its key is not in the store. */
   readonly sealer: Sealer;
   /** Where snapshots are kept, if they are. */

@@ -8,6 +8,7 @@ import {
   type SandboxState,
 } from "@sandboxer/contract";
 import type { House } from "./house.ts";
+import { protect } from "./network/protect.ts";
 import { askOf, gone, type Place } from "./place.ts";
 import { authorizeUse } from "./policy/authorize.ts";
 import type { Viewer } from "./store/store.ts";
@@ -45,6 +46,8 @@ export async function reach(
   const box = await house.boxes.open(sandbox.id, () =>
     askOf(house, place, (extension, ref, context) => extension.attach(ref, context)),
   );
+  // Whoever uses a sandbox after its gateway went watches over it; what is guarded already stays.
+  if (sandbox.location) await protect(house, sandbox, sandbox.location, async () => box);
   return { sandbox, box };
 }
 

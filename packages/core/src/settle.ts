@@ -1,5 +1,6 @@
 import { type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { House } from "./house.ts";
+import { protect } from "./network/protect.ts";
 import { restoreInto } from "./snapshots/restore.ts";
 import { discard, fail, type Taken } from "./try-each.ts";
 
@@ -14,12 +15,14 @@ export async function settle(
   const { extensionId, microUsdPerHour, pausedMicroUsdPerHour } = candidate;
   // From before the try, so that our clock ends it before the backend's own switch does.
   const expiresAtMs = triedAtMs + sandbox.spec.ttlMs;
+  const location = { extensionId, hostId: box.hostId, ref: box.ref };
   try {
     await restoreInto(house, sandbox, box);
+    await protect(house, sandbox, location, async () => box);
     const running = await house.store.settleCreate({
       sandboxId: sandbox.id,
       claimed,
-      location: { extensionId, hostId: box.hostId, ref: box.ref },
+      location,
       bestEffort: box.bestEffort,
       startedAtMs: house.clock.nowMs(),
       expiresAtMs,
@@ -36,6 +39,7 @@ export async function settle(
     house.auditor.watch(running);
     return running;
   } catch (thrown) {
+    house.guard?.forget(sandbox.id);
     box.close();
     await discard(house, extensionId, box.ref);
     throw await fail(house, sandbox, SandboxerError.from(thrown), attempts);

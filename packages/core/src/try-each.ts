@@ -1,5 +1,6 @@
-import { type Box, ERRORS, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import { type Box, ERRORS, type Sandbox, SandboxerError, type SandboxSpec } from "@sandboxer/contract";
 import type { House } from "./house.ts";
+import { TRUST_VARIABLES } from "./network/trust.ts";
 import { ask, callContext } from "./registry/registry.ts";
 import type { Candidate } from "./route/route.ts";
 
@@ -34,7 +35,7 @@ export async function tryEach(
     const tookMs = () => Math.round(house.clock.monotonicMs() - since);
     try {
       const box = await ask(house.registry.get(extensionId), (extension) =>
-        extension.create(sandbox.spec, {
+        extension.create(specOf(sandbox), {
           ...callContext(house.installationId, CREATE_PATIENCE_MS),
           sandboxId: sandbox.id,
           orgId: sandbox.orgId,
@@ -64,6 +65,12 @@ function tell(house: House, { id: sandboxId, orgId }: Sandbox, extensionId: stri
   house.journal
     .record({ ...event, data: { extensionId, message: message.slice(0, 500) } })
     .catch((error) => house.report("recording what takes long", SandboxerError.from(error)));
+}
+
+/** What the extension is asked for. Its row keeps what was asked of us. */
+function specOf({ spec }: Sandbox): SandboxSpec {
+  if (spec.network.egress === "deny") return spec;
+  return { ...spec, env: { ...TRUST_VARIABLES, ...spec.env } };
 }
 
 /** The row says `failed` and the hold is released; the error says what was tried. */

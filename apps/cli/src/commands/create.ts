@@ -1,10 +1,11 @@
 import type { CreateBody, Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, label, list, mebibytes, microUsd, processors, reuse, variable } from "../arguments.ts";
+import { allowance, type NetworkOptions, networkOf } from "../network.ts";
 import { waiting } from "../waiting.ts";
 import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
-interface Options extends WorkspaceOptions {
+interface Options extends NetworkOptions, WorkspaceOptions {
   readonly name?: string;
   readonly profile?: string;
   readonly ttl?: number;
@@ -44,6 +45,9 @@ export function register(program: Command): void {
     .option("-l, --label <key=value>", "a label", label)
     .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
+    .option("--allow <host>", "a host it may reach, as in api.example.com or tcp://db.dev:5432", allowance)
+    .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
+    .option("--learn", "let through what no rule allows, and write it down")
     .option("--from <snapshot>", "start from a snapshot, by id or name")
     .option("--visibility <who>", "who else sees it: private, team or org (default: private)")
     .option(
@@ -116,6 +120,7 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(audit && { audit }),
     ...(Object.keys(consumer).length > 0 && { consumer }),
     ...(Object.keys(routing).length > 0 && { routing }),
+    ...networkOf(options),
     ...(requireLimits && { limits: "required" as const }),
     ...(!root && { root: "denied" as const }),
     env,

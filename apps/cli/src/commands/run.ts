@@ -1,12 +1,13 @@
 import type { Process } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, variable } from "../arguments.ts";
+import { durationMs, list, variable } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
+import { allowance, type NetworkOptions, networkOf } from "../network.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
 import { waiting } from "../waiting.ts";
 import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
-interface Options extends WorkspaceOptions {
+interface Options extends NetworkOptions, WorkspaceOptions {
   readonly name?: string;
   readonly env?: Record<string, string>;
   readonly cwd?: string;
@@ -28,6 +29,8 @@ export function register(program: Command): void {
     .option("--ttl <time>", "the longest the sandbox lives (default: 1h)", durationMs)
     .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
+    .option("--allow <host>", "a host it may reach, as in api.example.com", allowance)
+    .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
     .option("--name <name>", "a name for the sandbox, to find what it changed in its workspace")
     .option("-t, --tty", "give the command a terminal")
     .option("--json", "give errors as JSON")
@@ -58,6 +61,7 @@ async function run(argv: string[], options: Options): Promise<void> {
       const asked = {
         ...(name !== undefined && { name }),
         image: imageOf({ image, rootfs }),
+        ...networkOf(options),
         ...workspaceOf(options),
         ...lifetime(ttl, timeout),
       };

@@ -5,6 +5,7 @@ import { eventRoutes } from "./events.ts";
 import { fileRoutes } from "./files.ts";
 import { keyRoutes } from "./keys.ts";
 import { metricsRoutes } from "./metrics.ts";
+import { networkRoutes } from "./network.ts";
 import { orgRoutes } from "./orgs.ts";
 import { portRoutes } from "./ports.ts";
 import { processRoutes } from "./processes.ts";
@@ -28,6 +29,7 @@ export const ROUTES: readonly Route[] = [
   ...profileRoutes,
   ...eventRoutes,
   ...sandboxRoutes,
+  ...networkRoutes,
   ...attachmentRoutes,
   ...processRoutes,
   ...portRoutes,

@@ -146,13 +146,14 @@ fn be_born(
     let made = descriptor::close_all_except(&mut keep)
         .map_err(|error| Failure::unavailable("close_range", &error))
         .and_then(|()| setup::prepare(plan))
-        .and_then(|()| match setup::wait_for_go(&to_hold) {
-            Ok(Some(lent)) => setup::enter(plan, lent),
+        .and_then(|way_out| match setup::wait_for_go(&to_hold) {
+            Ok(Some(lent)) => setup::enter(plan, lent).map(|kept| (way_out, kept)),
             _ => process::exit_now(1),
         })
-        .and_then(|kept| {
+        .and_then(|(way_out, kept)| {
             let arrived = client.inbound.rest();
-            serve::Server::in_box(create, client.socket, arrived, listener, kept)
+            let host = serve::FromHold { kept, way_out };
+            serve::Server::in_box(create, client.socket, arrived, listener, host)
         });
     let report = |bytes: &[u8]| {
         // If hold is gone nobody needs to know; the next one sees for itself.

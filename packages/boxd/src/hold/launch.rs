@@ -69,6 +69,7 @@ impl Hold {
             box_directory: &directory,
             ids,
             limits: &create.limits,
+            guarded: create.guarded,
             workspace: pinned.as_ref(),
             doors: self.means.groups.entries(),
         };

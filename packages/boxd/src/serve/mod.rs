@@ -14,6 +14,7 @@ mod files;
 pub use files::archive_path;
 mod frames;
 mod input;
+mod lending;
 mod operations;
 mod output;
 mod process;
@@ -29,18 +30,31 @@ mod watch;
 mod workspace;
 
 use crate::arguments::ServeOptions;
+use crate::setup::way_out::{self, WayOut};
+use crate::sys::network;
+pub use start::FromHold;
+use std::io;
 use std::time::Instant;
 pub use users::default_user;
 pub use watch::Server;
+
+fn make_way_out() -> io::Result<WayOut> {
+    let made = way_out::make()?;
+    network::loopback_up()?;
+    way_out::name_resolver()?;
+    Ok(made)
+}
 
 /// For a place that somebody else has isolated. Returns only when it cannot start.
 pub fn run(options: &ServeOptions) -> Result<(), String> {
     if options.ensure_user {
         ensure_user::ensure_user().map_err(|error| format!("cannot add a user: {error}"))?;
     }
+    let way_out = options.guarded.then(make_way_out).transpose();
+    let way_out = way_out.map_err(|error| format!("cannot make a way out: {error}"))?;
     let has_root = !options.denies_root;
     let server = match &options.socket {
-        Some(path) => Server::at_socket(&options.id, path, has_root),
+        Some(path) => Server::at_socket(&options.id, path, has_root, way_out),
         None => Server::on_standard_streams(&options.id, has_root),
     };
     let mut server = server.map_err(|failure| failure.message)?;

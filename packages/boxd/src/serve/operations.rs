@@ -23,6 +23,8 @@ pub enum Begun {
     Streaming(Value, Work),
     /// It goes on by itself: it replies later, or never and only ends.
     Working(Work),
+    /// It has sent its END itself.
+    Answered,
 }
 
 impl Server {
@@ -39,6 +41,7 @@ impl Server {
                 work
             }
             Ok(Begun::Working(work)) => work,
+            Ok(Begun::Answered) => return,
         };
         self.streams.insert(id, Stream::new(work));
         self.update_dial_interest(id);
@@ -73,6 +76,7 @@ impl Server {
                 let user = users::find(asked.as_deref(), self.identity)?;
                 files::begin(request, user, self.identity)
             }
+            ServeRequest::Lend => self.lend(id),
             ServeRequest::Capture => self.capture(),
             ServeRequest::Workspace(request) => workspace::begin(request, self.workspace.as_ref()),
             ServeRequest::Extend { ttl_ms } => self.extend(ttl_ms),

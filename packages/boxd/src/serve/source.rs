@@ -23,6 +23,8 @@ pub enum Source {
     Watch(StreamId),
     /// A pipe that a process left to others.
     Leftover(u32),
+    /// Names are asked for, and nobody has borrowed the way out.
+    Resolver,
     /// Somebody comes to run something as somebody else.
     Callers,
     Caller(u32),
@@ -47,6 +49,7 @@ impl Source {
             Source::Watch(StreamId { connection, number }) => (9, connection, number),
             Source::Callers => (10, 0, 0),
             Source::Caller(number) => (11, 0, number),
+            Source::Resolver => (12, 0, 0),
         };
         kind << KIND_SHIFT | u64::from(connection) << CONNECTION_SHIFT | u64::from(number)
     }
@@ -66,6 +69,7 @@ impl Source {
             8 => Source::Leftover(number),
             10 => Source::Callers,
             11 => Source::Caller(number),
+            12 => Source::Resolver,
             _ => Source::Watch(StreamId { connection, number }),
         }
     }

@@ -8,6 +8,7 @@ use super::environment;
 use super::source::Source;
 use super::workspace::Workspace;
 use crate::setup::Kept;
+use crate::setup::way_out::WayOut;
 use crate::sys::epoll::{self, Epoll};
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::sys::signal::{self, Signals};
@@ -23,6 +24,12 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
+/// What a sandbox of hold's is born with, besides its listener.
+pub struct FromHold {
+    pub kept: Kept,
+    pub way_out: Option<WayOut>,
+}
+
 impl Server {
     /// As the first process of a sandbox that hold has made: the connection that asked for it
     /// is the first client, `arrived` what it has sent already.
@@ -31,7 +38,7 @@ impl Server {
         client: UnixStream,
         arrived: &[u8],
         listener: UnixListener,
-        kept: Kept,
+        from_hold: FromHold,
     ) -> Result<Server, Failure> {
         let failed = |error| Failure::unavailable("first process", &error);
         let environment = create.env.clone();
@@ -44,6 +51,10 @@ impl Server {
         server.epoll.add(elevations.listener(), epoll::READABLE, token).map_err(failed)?;
         server.elevations = Some(elevations);
         server.awaits_owner = create.is_pooled;
+        let FromHold { kept, way_out } = from_hold;
+        if let Some(way_out) = way_out {
+            server.keep_way_out(way_out).map_err(failed)?;
+        }
         server.workspace =
             create.root.workspace.as_ref().map(|one| Workspace::new(one, kept.workspace));
         server.written = Some(kept.written);
@@ -56,7 +67,12 @@ impl Server {
         Ok(server)
     }
 
-    pub fn at_socket(id: &str, path: &Path, has_root: bool) -> Result<Server, Failure> {
+    pub fn at_socket(
+        id: &str,
+        path: &Path,
+        has_root: bool,
+        way_out: Option<WayOut>,
+    ) -> Result<Server, Failure> {
         signal::reset_for_server();
         let listen = || {
             // A socket that is there is what an earlier run of the same place left.
@@ -65,7 +81,11 @@ impl Server {
             }
             let listener = UnixListener::bind(path)?;
             listener.set_nonblocking(true)?;
-            start(id, environment::inherited(), has_root, Some(listener))
+            let mut server = start(id, environment::inherited(), has_root, Some(listener))?;
+            if let Some(way_out) = way_out {
+                server.keep_way_out(way_out)?;
+            }
+            Ok(server)
         };
         listen().map_err(|error| Failure::about_path(path.display(), &error))
     }
@@ -114,6 +134,7 @@ fn start(
         leftovers: Default::default(),
         last_leftover: 0,
         scratch: Default::default(),
+        lending: None,
         written: None,
         covered: Vec::new(),
         workspace: None,

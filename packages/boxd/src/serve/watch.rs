@@ -3,6 +3,7 @@
 use super::confine::Identity;
 use super::connection::{Connection, Connections};
 use super::elevate::Elevations;
+use super::lending::Lending;
 use super::scratch::Scratch;
 use super::source::Source;
 use super::stream::{Stream, StreamId};
@@ -45,6 +46,7 @@ pub struct Server {
     pub leftovers: BTreeMap<u32, OwnedFd>,
     pub last_leftover: u32,
     pub scratch: Scratch,
+    pub lending: Option<Lending>,
     /// All that was ever written to the root, to be read.
     pub written: Option<OwnedFd>,
     /// Where something is mounted over what was written.
@@ -125,6 +127,7 @@ impl Server {
             Source::Dial(stream) => self.dial_event(stream, event),
             Source::Watch(stream) => self.hear_of_files(stream),
             Source::Leftover(number) => self.drain_leftover(number),
+            Source::Resolver => self.turn_away(),
             Source::Callers => self.welcome_caller(),
             Source::Caller(number) => self.hear_caller(number),
         }
@@ -180,6 +183,7 @@ impl Server {
                 self.let_go(id, over);
             }
         }
+        self.take_back(number);
         if self.listener.is_none() && self.connections.is_empty() {
             // Over standard streams nobody can come back.
             process::exit_now(0);

@@ -9,6 +9,7 @@ mod place;
 mod root;
 pub mod trees;
 mod volatile;
+pub mod way_out;
 pub mod workspace;
 
 use crate::sys::path::HERE;
@@ -21,6 +22,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use trees::Trees;
+use way_out::WayOut;
 use workspace::{Layers, Pinned};
 
 pub struct Plan<'a> {
@@ -29,19 +31,24 @@ pub struct Plan<'a> {
     pub box_directory: &'a Path,
     pub ids: IdMap,
     pub limits: &'a Limits,
+    /// Whether there is a way out, for the guard to watch.
+    pub guarded: bool,
     pub workspace: Option<&'a Pinned>,
     /// How many doors to its control groups hold lends first.
     pub doors: usize,
 }
 
 /// The first half, which needs nothing from hold and so runs while hold prepares the rest.
-pub fn prepare(plan: &Plan) -> Result<(), Failure> {
+pub fn prepare(plan: &Plan) -> Result<Option<WayOut>, Failure> {
     process::new_session();
     // hold's own arguments name folders of the host.
     title::set("boxd serve");
+    let way_out = plan.guarded.then(way_out::make).transpose();
+    let way_out = way_out.map_err(|error| Failure::unavailable("guarded network", &error))?;
     network::loopback_up().map_err(|error| Failure::unavailable("loopback interface", &error))?;
     namespace::set_hostname(plan.hostname)
-        .map_err(|error| Failure::unavailable("host name", &error))
+        .map_err(|error| Failure::unavailable("host name", &error))?;
+    Ok(way_out)
 }
 
 /// Waits for hold's word and what comes with it. None means that hold is gone: so should we be.
@@ -88,6 +95,9 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
     };
     let written = mount::view_of(HERE, Path::new("w/upper")).map_err(step("writable layer"))?;
     root::leave_host(new_root).map_err(step("pivot_root"))?;
+    if plan.guarded {
+        way_out::name_resolver().map_err(step("/etc/resolv.conf"))?;
+    }
     if plan.ids == IdMap::Shared {
         home::give_to_user().map_err(step("home folder"))?;
     }

@@ -13,6 +13,7 @@ pub mod loop_device;
 pub mod memory;
 pub mod mount;
 pub mod namespace;
+pub mod netlink;
 pub mod network;
 pub mod path;
 pub mod poll;

@@ -17,6 +17,13 @@ pub fn new_cgroup_namespace() -> io::Result<()> {
     Ok(())
 }
 
+/// From here on this process makes its sockets in a network of its own.
+pub fn new_network_namespace() -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
+    Ok(())
+}
+
 pub fn new_user_namespace() -> io::Result<()> {
     // SAFETY: takes no pointers.
     checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;

@@ -1,8 +1,8 @@
-//! The loopback interface, and connecting to it.
+//! Interfaces and connections.
 
 use super::{checked, checked_fd};
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// Brings `lo` up. The kernel gives it 127.0.0.1 and ::1 by itself.
@@ -23,24 +23,35 @@ pub fn loopback_up() -> io::Result<()> {
 
 /// Begins to connect to `port` on loopback; the socket is writable when that is decided.
 pub fn begin_connect_v4(port: u16) -> io::Result<OwnedFd> {
-    let address = libc::sockaddr_in {
-        sin_family: libc::AF_INET as u16,
-        sin_port: port.to_be(),
-        sin_addr: libc::in_addr { s_addr: u32::from(Ipv4Addr::LOCALHOST).to_be() },
-        sin_zero: [0; 8],
-    };
-    begin_connect(libc::AF_INET, (&raw const address).cast(), size_of_val(&address))
+    begin_connect_to((Ipv4Addr::LOCALHOST, port).into())
 }
 
 pub fn begin_connect_v6(port: u16) -> io::Result<OwnedFd> {
-    let address = libc::sockaddr_in6 {
-        sin6_family: libc::AF_INET6 as u16,
-        sin6_port: port.to_be(),
-        sin6_flowinfo: 0,
-        sin6_addr: libc::in6_addr { s6_addr: Ipv6Addr::LOCALHOST.octets() },
-        sin6_scope_id: 0,
-    };
-    begin_connect(libc::AF_INET6, (&raw const address).cast(), size_of_val(&address))
+    begin_connect_to((Ipv6Addr::LOCALHOST, port).into())
+}
+
+pub fn begin_connect_to(to: SocketAddr) -> io::Result<OwnedFd> {
+    match to {
+        SocketAddr::V4(to) => {
+            let address = libc::sockaddr_in {
+                sin_family: libc::AF_INET as u16,
+                sin_port: to.port().to_be(),
+                sin_addr: libc::in_addr { s_addr: u32::from(*to.ip()).to_be() },
+                sin_zero: [0; 8],
+            };
+            begin_connect(libc::AF_INET, (&raw const address).cast(), size_of_val(&address))
+        }
+        SocketAddr::V6(to) => {
+            let address = libc::sockaddr_in6 {
+                sin6_family: libc::AF_INET6 as u16,
+                sin6_port: to.port().to_be(),
+                sin6_flowinfo: 0,
+                sin6_addr: libc::in6_addr { s6_addr: to.ip().octets() },
+                sin6_scope_id: to.scope_id(),
+            };
+            begin_connect(libc::AF_INET6, (&raw const address).cast(), size_of_val(&address))
+        }
+    }
 }
 
 fn begin_connect(
@@ -51,7 +62,7 @@ fn begin_connect(
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: takes no pointers.
     let socket = checked_fd(unsafe { libc::socket(family, kind, 0) })?;
-    // SAFETY: both callers pass the address of a live struct and its size.
+    // SAFETY: the caller passes the address of a live struct and its size.
     match checked(unsafe { libc::connect(socket.as_raw_fd(), address, length as u32) }) {
         Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
         _ => Ok(socket),
@@ -79,4 +90,90 @@ pub fn connect_outcome(socket: impl AsFd) -> io::Result<()> {
 pub fn shut_down_writing(socket: impl AsFd) {
     // SAFETY: takes no pointers; a peer that is gone needs no telling.
     unsafe { libc::shutdown(socket.as_fd().as_raw_fd(), libc::SHUT_WR) };
+}
+
+/// Whoever connects from now on is refused; who waits to be accepted is reset.
+pub fn stop_listening(listener: impl AsFd) -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    checked(unsafe { libc::shutdown(listener.as_fd().as_raw_fd(), libc::SHUT_RD) })?;
+    Ok(())
+}
+
+/// Takes connections again on the port it has kept.
+pub fn listen_again(listener: impl AsFd) -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    checked(unsafe { libc::listen(listener.as_fd().as_raw_fd(), BACKLOG) })?;
+    Ok(())
+}
+
+const BACKLOG: i32 = 1024;
+
+/// The network namespace that a socket belongs to.
+pub fn namespace_of(socket: impl AsFd) -> io::Result<OwnedFd> {
+    const SIOCGSKNS: libc::c_ulong = 0x894c;
+    // SAFETY: takes no pointers and returns a new descriptor.
+    checked_fd(unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), SIOCGSKNS as _) })
+}
+
+/// Where a redirected connection was going.
+pub fn original_destination(socket: impl AsFd) -> io::Result<SocketAddrV4> {
+    const SO_ORIGINAL_DST: libc::c_int = 80;
+    // SAFETY: an all-zero address is valid, and the option writes one of them at most.
+    let address = unsafe {
+        let mut address: libc::sockaddr_in = std::mem::zeroed();
+        let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+        let fd = socket.as_fd().as_raw_fd();
+        let into = (&raw mut address).cast();
+        checked(libc::getsockopt(fd, libc::SOL_IP, SO_ORIGINAL_DST, into, &mut size))?;
+        address
+    };
+    let ip = Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr));
+    Ok(SocketAddrV4::new(ip, u16::from_be(address.sin_port)))
+}
+
+/// Closing it tells the peer that this was no regular end.
+pub fn reset_on_close(socket: impl AsFd) {
+    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+    // SAFETY: reads one linger; a socket that is gone needs no telling.
+    unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_LINGER,
+            (&raw const linger).cast(),
+            size_of_val(&linger) as libc::socklen_t,
+        )
+    };
+}
+
+/// Small pieces do not wait for each other.
+pub fn send_at_once(socket: impl AsFd) {
+    let on: libc::c_int = 1;
+    // SAFETY: reads one int; without it a connection is slower and nothing else.
+    unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_NODELAY,
+            (&raw const on).cast(),
+            size_of_val(&on) as libc::socklen_t,
+        )
+    };
+}
+
+/// An integer option of a socket, such as whether it is a listener.
+pub fn socket_fact(socket: impl AsFd, option: libc::c_int) -> io::Result<i32> {
+    let mut fact: libc::c_int = 0;
+    let mut size = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the options asked for write one int.
+    checked(unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            option,
+            (&raw mut fact).cast(),
+            &mut size,
+        )
+    })?;
+    Ok(fact)
 }

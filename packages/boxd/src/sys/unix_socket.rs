@@ -1,8 +1,10 @@
 //! Socket pairs that carry descriptors.
 
-use super::checked;
+use super::{checked, checked_fd};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr::null_mut;
 
 /// How many descriptors fit into one message (the kernel's SCM_MAX_FD).
@@ -20,6 +22,44 @@ pub fn message_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     checked(unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) })?;
     // SAFETY: both were just made and belong to nobody else.
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
+}
+
+/// Begins to connect to a listener and never waits: where its queue is full, that is an error.
+pub fn connect(path: &Path) -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: takes no pointers.
+    let socket = checked_fd(unsafe { libc::socket(libc::AF_UNIX, kind, 0) })?;
+    // SAFETY: an all-zero address is valid.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    address.sun_family = libc::AF_UNIX as u16;
+    let name = path.as_os_str().as_bytes();
+    if name.len() >= address.sun_path.len() {
+        return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
+    }
+    for (to, from) in address.sun_path.iter_mut().zip(name) {
+        *to = *from as libc::c_char;
+    }
+    let size = size_of_val(&address) as libc::socklen_t;
+    // SAFETY: the address is live and of that size.
+    checked(unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), size) })?;
+    Ok(socket)
+}
+
+/// Whether the peer lives outside this pid namespace: the kernel then has no number for it.
+pub fn is_from_outside(socket: impl AsFd) -> io::Result<bool> {
+    let mut peer = libc::ucred { pid: -1, uid: 0, gid: 0 };
+    let mut size = size_of_val(&peer) as libc::socklen_t;
+    // SAFETY: SO_PEERCRED writes one ucred.
+    checked(unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &mut size,
+        )
+    })?;
+    Ok(peer.pid == 0)
 }
 
 pub fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[OwnedFd]) -> io::Result<()> {

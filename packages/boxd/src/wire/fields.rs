@@ -16,7 +16,7 @@ impl Fields {
         Fields(object)
     }
 
-    fn nested(value: Value, name: &str) -> Result<Fields, Failure> {
+    pub fn nested(value: Value, name: &str) -> Result<Fields, Failure> {
         match value {
             Value::Object(object) => Ok(Fields(object)),
             _ => Err(wrong(name, "an object")),

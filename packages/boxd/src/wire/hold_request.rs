@@ -49,6 +49,8 @@ pub struct Create {
     pub denies_root: bool,
     /// Made ahead, for an owner who is not known yet.
     pub is_pooled: bool,
+    /// With a way out for the guard to watch; without one there is none at all.
+    pub guarded: bool,
     /// To be made only while a client holds a tether to it.
     pub tethered: bool,
 }
@@ -120,6 +122,7 @@ impl Create {
                 Some(limits) => Limits::parse(limits)?,
                 None => Limits::default(),
             },
+            guarded: fields.flag("guarded", false)?,
             tethered: fields.flag("tethered", false)?,
         })
     }

@@ -13,6 +13,7 @@ pub enum ServeRequest {
     Resize { process: String, size: Size },
     Files(FileRequest, Asked),
     Dial { port: u16 },
+    Lend,
     Extend { ttl_ms: u64 },
     Claim { id: String, env: Dictionary },
     Workspace(WorkspaceRequest),
@@ -100,6 +101,7 @@ impl ServeRequest {
             "claim" => {
                 ServeRequest::Claim { id: fields.text("id")?, env: fields.dictionary("env")? }
             }
+            "lend" => ServeRequest::Lend,
             "extend" => ServeRequest::Extend { ttl_ms: fields.number("ttlMs")? },
             "dial" => ServeRequest::Dial { port: fields.small("port")? },
             _ => ServeRequest::Files(FileRequest::parse(&op, fields)?, user),

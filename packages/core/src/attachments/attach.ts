@@ -14,6 +14,7 @@ import { create } from "../create.ts";
 import type { House } from "../house.ts";
 import { answerOnce, claimOf, type Once } from "../idempotency.ts";
 import { wake } from "../lifecycle/sleep.ts";
+import { tellGuard } from "../network/terms.ts";
 import { parse } from "../parse.ts";
 import { askOf } from "../place.ts";
 import { authorize } from "../policy/authorize.ts";
@@ -82,6 +83,7 @@ async function join(
   });
   if (!joined) throw new SandboxerError("sandbox_gone", "it ended meanwhile");
   house.pass("attach.joined");
+  await tellGuard(house, joined.sandbox);
   await welcome(house, principal, joined.sandbox, joined.returned);
   house.pass("attach.welcomed");
   return joined.attachment;

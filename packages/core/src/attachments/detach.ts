@@ -1,5 +1,6 @@
 import { type Attachment, type Principal, SandboxerError } from "@sandboxer/contract";
 import type { House } from "../house.ts";
+import { tellGuard } from "../network/terms.ts";
 import { authorize } from "../policy/authorize.ts";
 import { findSandbox } from "../reach.ts";
 import { settleForsaken } from "./forsaken.ts";
@@ -26,6 +27,7 @@ export async function detach(house: House, principal: Principal, attachmentId: s
     principalId: principal.id,
   });
   house.pass("detach.left");
+  if (detached && sandbox) await tellGuard(house, sandbox);
   if (detached) await settleForsaken(house);
   house.pass("detach.settled");
   return detached ?? (await house.store.getAttachment(principal.orgId, attachmentId)) ?? attachment;

@@ -1,7 +1,8 @@
-import { isOver, type ListedBox, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import { isOver, type ListedBox, type Location, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import { settleForsaken } from "../attachments/forsaken.ts";
 import type { House } from "../house.ts";
 import { isInstanceGone } from "../instance.ts";
+import { protectAgain } from "../network/protect.ts";
 import { ask, callContext } from "../registry/registry.ts";
 import type { UnfinishedSandbox } from "../store/store.ts";
 import { recordGone } from "./gone.ts";
@@ -106,6 +107,7 @@ async function settleRow(house: House, row: UnfinishedSandbox, found: Found): Pr
       // Its backend counted on while we were away; the wall clock, which wrote the row, may have been set.
       const expiresAtMs = box?.expiresAtMs ?? row.expiresAtMs;
       if (expiresAtMs !== undefined) house.reaper.watch(row.id, expiresAtMs);
+      if (house.resident && row.location) guardAgain(house, row, row.location);
       house.idle.watch(row.id, row.spec.idleMs);
       house.auditor.watch(row);
       return settlePause(house, row, box?.paused);
@@ -113,6 +115,13 @@ async function settleRow(house: House, row: UnfinishedSandbox, found: Found): Pr
     default:
       await settleUnborn(house, row);
   }
+}
+
+/** Beside the round: one that is paused answers the guard only when it goes on. */
+function guardAgain(house: House, row: Sandbox, location: Location): void {
+  protectAgain(house, row, location).catch((error) =>
+    house.report(`guarding ${row.id}`, SandboxerError.from(error)),
+  );
 }
 
 /** The row follows the box: a crash came between what was done and its commit. */

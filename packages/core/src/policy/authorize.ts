@@ -10,6 +10,7 @@ import {
   type SandboxSpec,
   stronger,
 } from "@sandboxer/contract";
+import { authorizeNetwork } from "../network/narrow.ts";
 import { parse } from "../parse.ts";
 
 type Chain = readonly Rights[];
@@ -48,7 +49,7 @@ export function authorizeCreate(chain: Chain, body: CreateBody) {
     ...request,
     schema: 1,
     persistence: "ephemeral",
-    network: { egress: "deny" },
+    network: authorizeNetwork(chain, request.network),
     isolation: isolationFloor(chain, request.isolation),
     ttlMs: body.ttlMs === undefined ? clampTtl(chain, request.ttlMs) : checkTtl(chain, request.ttlMs),
   };

@@ -1,11 +1,14 @@
 import {
   type CreateBody,
   isAtLeast,
+  networkSchema,
   type Profile,
   type Resources,
   SandboxerError,
 } from "@sandboxer/contract";
 import { canonicalJson } from "../events/chain.ts";
+import { narrowNetwork } from "../network/narrow.ts";
+import { parse } from "../parse.ts";
 
 /**
  * The request with everything its profile says. Pure. What the request says narrows the profile or
@@ -19,6 +22,7 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
   if (profile.root === "denied" && body.root === "allowed") deny("root", "its sandboxes have no root");
   const extra = body.extensions?.filter((id) => extensions && !extensions.includes(id)) ?? [];
   if (extra.length > 0) deny("extensions", `it does not run on ${extra.join(", ")}`);
+  const asked = body.network && parse(networkSchema, body.network);
   return {
     ...body,
     ...same("image", profile.image, body.image),
@@ -31,6 +35,7 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
       budgetMicroUsd,
       atMost("budgetMicroUsd", budgetMicroUsd, body.budgetMicroUsd),
     ),
+    ...either("network", undefined, narrowNetwork(profile.network, asked)),
     ...either("limits", profile.limits, notBelow(profile.limits, body.limits)),
     ...either("idleMs", profile.idleMs, atMost("idleMs", profile.idleMs, body.idleMs)),
     ...either("facets", profile.facets, body.facets && [...(profile.facets ?? []), ...body.facets]),

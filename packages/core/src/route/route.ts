@@ -66,6 +66,9 @@ function whyNot(
   if (manifest.egress !== "enforced" && manifest.egress !== "provider") {
     return `cannot deny egress: its rules are ${manifest.egress}`;
   }
+  if (spec.network.egress === "guarded" && !manifest.facets.includes("network")) {
+    return "has no way out that the guard could watch";
+  }
   if (!manifest.persistence.includes(spec.persistence)) return `has no ${spec.persistence} sandboxes`;
   const lacking = spec.facets?.filter((facet) => !manifest.facets.includes(facet)) ?? [];
   if (lacking.length > 0) return `has no ${lacking.join(", ")}`;

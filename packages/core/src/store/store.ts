@@ -3,6 +3,7 @@ import type { AttachmentStore, NewAttachment } from "./attachment-store.ts";
 import type { BudgetStore } from "./budget-store.ts";
 import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
 import type { KeyStore } from "./key-store.ts";
+import type { NetworkStore } from "./network-store.ts";
 import type { OrgStore } from "./org-store.ts";
 import type { ProfileStore } from "./profile-store.ts";
 import type { Viewer } from "./viewer.ts";
@@ -23,6 +24,7 @@ export interface Store
   extends KeyStore,
     IdempotencyStore,
     BudgetStore,
+    NetworkStore,
     ProfileStore,
     AttachmentStore,
     OrgStore,

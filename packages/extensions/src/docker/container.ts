@@ -23,6 +23,9 @@ const CAPABILITIES = [
   "SETUID",
 ];
 
+/** What serve needs to lay the way out, before it gives both up for good. Programs never have them. */
+const FOR_A_WAY_OUT = ["NET_ADMIN", "SYS_ADMIN"];
+
 export const nameOf = (sandboxId: string): string => `sandboxer-${sandboxId}`;
 
 /** The hardened container of one sandbox: no network, few capabilities, boxd as its first process. */
@@ -31,6 +34,7 @@ export function describeContainer(
   context: CreateContext,
   host: { readonly boxdPath: string; readonly socketDir: string },
 ): Record<string, unknown> {
+  const isGuarded = spec.network.egress === "guarded";
   const serve = ["serve", "--id", context.sandboxId, "--socket", `${INSIDE}/run/box.sock`];
   return {
     Image: spec.image.ref,
@@ -38,6 +42,7 @@ export function describeContainer(
     Cmd: [
       ...[...serve, "--ttl-ms", String(spec.ttlMs), "--ensure-user"],
       ...(spec.root === "denied" ? ["--deny-root"] : []),
+      ...(isGuarded ? ["--guarded"] : []),
     ],
     Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
     Hostname: "sandbox",
@@ -56,7 +61,7 @@ export function describeContainer(
       Binds: [`${host.boxdPath}:${INSIDE}/boxd:ro`, `${host.socketDir}:${INSIDE}/run`],
       Tmpfs: { "/tmp": "rw,nosuid,nodev,mode=1777" },
       CapDrop: ["ALL"],
-      CapAdd: CAPABILITIES,
+      CapAdd: isGuarded ? [...CAPABILITIES, ...FOR_A_WAY_OUT] : CAPABILITIES,
       SecurityOpt: ["no-new-privileges"],
       IpcMode: "private",
       ...hostLimits(spec),

@@ -108,6 +108,7 @@ export function createDockerExtension(options: DockerOptions): Extension {
     },
 
     metrics: metricsThrough(api),
+    network: { door: (ref) => ({ socketPath: join(socketDirOf(ref), "box.sock") }) },
 
     async close() {},
   };

@@ -9,9 +9,9 @@ export const manifest: Manifest = {
   isolation: { class: "container", technology: "runc" },
   images: ["oci"],
   // No `pause`: a frozen container cannot end itself on time, and docker has no clock of its own.
-  facets: ["pty", "ports", "users", "metrics"],
+  facets: ["pty", "ports", "users", "metrics", "network"],
   persistence: ["ephemeral"],
-  // Containers are started with `NetworkMode: none`, so there is nothing to leave by.
+  // Containers are started with `NetworkMode: none`; what boxd lays inside leads to the guard alone.
   egress: "enforced",
   credentials: "none",
   regions: [],

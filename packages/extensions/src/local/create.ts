@@ -42,6 +42,7 @@ export async function createThrough(
     labels: spec.labels,
     limits: limitsFor(spec),
     deniesRoot: spec.root === "denied",
+    guarded: spec.network.egress === "guarded",
     tethered,
   };
   try {

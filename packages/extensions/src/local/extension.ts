@@ -99,6 +99,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
 
     pause: pauseThrough(hold),
     metrics: metricsThrough(hold),
+    network: { door: (ref) => ({ socketPath: hold.socketOf(ref) }) },
 
     async close() {
       await pool.close();

@@ -20,6 +20,7 @@ export interface CreateMembers {
   readonly ttlMs: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly limits: unknown;
+  readonly guarded?: boolean;
   readonly deniesRoot: boolean;
 }
 
@@ -135,6 +136,6 @@ function living({ ready }: Shape): number {
 }
 
 /** Everything but what a claim sets: two that differ in nothing else are the same before it. */
-function keyOf({ installation, root, hostname, limits, deniesRoot }: CreateMembers): string {
-  return JSON.stringify([installation, root, hostname, limits, deniesRoot]);
+function keyOf({ installation, root, hostname, limits, deniesRoot, guarded }: CreateMembers): string {
+  return JSON.stringify([installation, root, hostname, limits, deniesRoot, guarded]);
 }

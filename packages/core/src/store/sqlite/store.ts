@@ -9,6 +9,7 @@ import { forsakingCommands } from "./forsaking.ts";
 import { idempotencyCommands } from "./idempotency.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
+import { networkCommands } from "./networks.ts";
 import { type Connection, openConnection } from "./open.ts";
 import { orgCommands } from "./orgs.ts";
 import { pausingCommands } from "./pausing.ts";
@@ -29,6 +30,7 @@ export function openSqliteStore(path: string): Store {
     ...creatingCommands(connection),
     ...reusingCommands(connection),
     ...pausingCommands(connection),
+    ...networkCommands(connection),
     ...endingCommands(connection),
     ...sandboxCommands(connection),
     ...attachmentCommands(connection),

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { GuardedNetworkInput, NetworkCall, NetworkRule } from "@sandboxer/contract";
+import type { Sandbox } from "@sandboxer/sdk";
+import type { Command } from "commander";
+import { list } from "../arguments.ts";
+import { allowance, type NetworkOptions } from "../network.ts";
+import { printable } from "../printable.ts";
+import { table } from "../table.ts";
+
+interface Options extends NetworkOptions {
+  readonly follow?: true;
+  readonly enforce?: true;
+  readonly json?: true;
+}
+
+const LOOK_EVERY_MS = 300;
+
+export function register(program: Command): void {
+  program
+    .command("net")
+    .description("show what a sandbox tried to reach, and change what it may")
+    .argument("<sandbox>", "its id or name")
+    .option("--allow <host>", "one more host it may reach", allowance)
+    .option("--rules <sets>", "more named sets of hosts it may reach, as in npm,pypi", list)
+    .option("--learn", "let through what no rule allows, and write it down")
+    .option("--enforce", "let through only what a rule allows")
+    .option("-f, --follow", "go on showing")
+    .option("--json", "print everything as JSON")
+    .addHelpText("after", "\nExample:\n  $ sandboxer net build --allow api.example.com")
+    .action(net);
+}
+
+async function net(name: string, options: Options): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  await withClient(async (client) => {
+    const sandbox = await client.sandboxes.get(name);
+    if (options.allow || options.rules || options.learn || options.enforce) await widen(sandbox, options);
+    const { calls, proposed } = await sandbox.networkCalls();
+    if (options.json) process.stdout.write(`${JSON.stringify({ calls, proposed })}\n`);
+    else process.stdout.write(`${table(HEAD, calls.map(row))}\n${offer(name, proposed)}`);
+    if (options.follow) await follow(sandbox, calls.at(-1)?.seq ?? 0);
+  });
+  process.exit(0);
+}
+
+async function widen(sandbox: Sandbox, { allow = [], rules = [], learn, enforce }: Options): Promise<void> {
+  const { network } = sandbox.info.spec;
+  if (network.egress === "deny") return void (await sandbox.changeNetwork({ egress: "guarded" }));
+  const next: GuardedNetworkInput = {
+    ...network,
+    rules: [...network.rules, ...allow],
+    sets: [...new Set([...network.sets, ...rules])],
+    ...(learn && { mode: "audit" }),
+    ...(enforce && { mode: "enforce" }),
+  };
+  await sandbox.changeNetwork(next);
+}
+
+async function follow(sandbox: Sandbox, from: number): Promise<void> {
+  for (let after = from; ; await sleep(LOOK_EVERY_MS)) {
+    const { calls } = await sandbox.networkCalls(after);
+    for (const call of calls) process.stdout.write(`${row(call).join("  ")}\n`);
+    after = calls.at(-1)?.seq ?? after;
+  }
+}
+
+const HEAD = ["TIME", "VERDICT", "WHERE", "REQUEST", "RULE", "WHY"];
+
+/** Names and paths are the sandbox's words. */
+function row(call: NetworkCall): string[] {
+  const { atMs, verdict, host, address, port, method, path, rule, reason } = call;
+  return [
+    new Date(atMs).toISOString().slice(11, 19),
+    verdict,
+    printable(`${host ?? address ?? "?"}:${port}`),
+    printable(method ? `${method} ${path ?? ""}` : "-"),
+    printable(rule ?? "-"),
+    printable(reason ?? ""),
+  ];
+}
+
+function offer(name: string, proposed: readonly NetworkRule[]): string {
+  const lines = proposed.map(({ host, protocol, ports }) => {
+    const scheme = protocol === "https" ? "" : `${protocol}://`;
+    return `  sandboxer net ${name} --allow ${scheme}${printable(host)}${ports ? `:${ports[0]}` : ""}\n`;
+  });
+  return lines.length === 0 ? "" : `\nTo allow what was not:\n${lines.join("")}`;
+}

@@ -1,0 +1,143 @@
+//! relay: carries what sandboxes send out, and decides nothing. Every connection is put to the
+//! guard, whose words come on standard input; without them nothing is dialled, and when they end,
+//! so does the relay, and with it every tunnel.
+
+mod flow;
+mod greeting;
+mod names;
+mod orders;
+mod owner;
+mod place;
+mod proxy;
+mod question;
+mod source;
+mod tunnel;
+mod work;
+
+use crate::arguments::RelayOptions;
+use crate::sys::epoll::{self, Epoll};
+use crate::sys::process::FileLimit;
+use crate::sys::{descriptor, signal};
+use orders::{Order, Orders, Reports};
+use place::Place;
+use serde_json::json;
+use source::Source;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::Instant;
+use tunnel::Tunnel;
+
+const BUFFER: usize = 256 * 1024;
+
+pub struct Relay {
+    epoll: Epoll,
+    orders: Orders,
+    reports: Reports,
+    stdin: OwnedFd,
+    stdout: OwnedFd,
+    is_stdout_full: bool,
+    /// Where the guard takes the connections it wants to read.
+    inspector: PathBuf,
+    places: BTreeMap<u32, Place>,
+    tunnels: BTreeMap<u32, Tunnel>,
+    last_place: u32,
+    last_tunnel: u32,
+    buffer: Vec<u8>,
+}
+
+/// Returns when the guard is gone.
+pub fn run(options: &RelayOptions) -> Result<(), String> {
+    signal::reset_for_server();
+    let mut relay = Relay::start(options).map_err(|error| format!("cannot start: {error}"))?;
+    relay.reports.say(&json!({"event": "ready"}));
+    relay.run().map_err(|error| error.to_string())
+}
+
+impl Relay {
+    fn start(options: &RelayOptions) -> io::Result<Relay> {
+        FileLimit::raise()?;
+        let epoll = Epoll::new()?;
+        let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+        let stdout = io::stdout().as_fd().try_clone_to_owned()?;
+        descriptor::set_nonblocking(&stdin)?;
+        descriptor::set_nonblocking(&stdout)?;
+        epoll.add(&stdin, epoll::READABLE, Source::Orders.token())?;
+        Ok(Relay {
+            epoll,
+            orders: Orders::default(),
+            reports: Reports::default(),
+            stdin,
+            stdout,
+            is_stdout_full: false,
+            inspector: options.inspector.clone(),
+            places: BTreeMap::new(),
+            tunnels: BTreeMap::new(),
+            last_place: 0,
+            last_tunnel: 0,
+            buffer: vec![0; BUFFER],
+        })
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        let mut events = Vec::new();
+        loop {
+            if !self.report() {
+                return Ok(());
+            }
+            let deadlines = self.tunnels.values().filter_map(|tunnel| tunnel.deadline);
+            let patience = deadlines.min().map(|due| due.saturating_duration_since(Instant::now()));
+            self.epoll.wait(patience, &mut events)?;
+            for event in &events {
+                match Source::of(event.token) {
+                    Source::Orders if !self.take_orders() => return Ok(()),
+                    Source::Orders | Source::Reports => {}
+                    Source::Lender(number) => self.hear_lender(number),
+                    Source::Listener(number) => self.welcome(number),
+                    Source::Resolver(number) => {
+                        if let Some(place) = self.places.get_mut(&number) {
+                            place.answer_questions();
+                        }
+                    }
+                    Source::Inner(number) => self.on_tunnel(number, Tunnel::on_inner),
+                    Source::Outer(number) => self.on_tunnel(number, Tunnel::on_outer),
+                }
+            }
+            self.end_what_is_due();
+        }
+    }
+
+    /// False when the guard is gone.
+    fn take_orders(&mut self) -> bool {
+        if !self.orders.fill(&self.stdin) {
+            return false;
+        }
+        while let Some(line) = self.orders.next() {
+            match orders::parse(&line) {
+                Ok(Order::Watch { sandbox, socket }) => self.borrow(sandbox, &socket),
+                Ok(Order::Leave { sandbox }) => self.leave(&sandbox),
+                Ok(Order::Answer { tunnel, verdict }) => self.decide(tunnel, verdict),
+                Ok(Order::Close { tunnel }) => self.close(tunnel),
+                // A guard that cannot be understood is no guard.
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    fn report(&mut self) -> bool {
+        if !self.reports.flush(&self.stdout) {
+            return false;
+        }
+        if self.is_stdout_full == self.reports.is_empty() {
+            self.is_stdout_full = !self.reports.is_empty();
+            let token = Source::Reports.token();
+            match self.is_stdout_full {
+                true => drop(self.epoll.add(&self.stdout, epoll::WRITABLE, token)),
+                false => self.epoll.remove(&self.stdout),
+            }
+        }
+        true
+    }
+}

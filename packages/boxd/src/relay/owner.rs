@@ -1,0 +1,85 @@
+//! Whose a connection is. The kernel says so, and nobody inside can say otherwise.
+
+use crate::sys::descriptor;
+use std::io;
+use std::net::SocketAddrV4;
+use std::os::fd::AsFd;
+
+const BY_FAMILY: u16 = 20;
+const REQUEST: u16 = 1;
+const HEADER: usize = 16;
+/// struct inet_diag_req_v2.
+const QUESTION: usize = 56;
+/// Where struct inet_diag_msg has the user.
+const UID_AT: usize = HEADER + 4 + 48 + 12;
+
+/// The user id, as the sandbox counts them, of who connected from `from` to `to`.
+pub fn uid_of(owners: impl AsFd, from: SocketAddrV4, to: SocketAddrV4) -> io::Result<u32> {
+    let socket = owners.as_fd();
+    forget_old_answers(socket);
+    descriptor::write(socket, &question(from, to))?;
+    let mut answer = [0; 512];
+    let length = descriptor::read(socket, &mut answer)?;
+    let kind = u16::from_ne_bytes([answer[4], answer[5]]);
+    let about = answer.get(HEADER + 4..HEADER + 8);
+    if length < UID_AT + 4 || kind != BY_FAMILY || about != Some(&ports(from, to)[..]) {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let uid = answer[UID_AT..].first_chunk().ok_or(io::ErrorKind::InvalidData)?;
+    Ok(u32::from_ne_bytes(*uid))
+}
+
+/// The socket is also in the sandbox's hands, so an answer may lie there that is not ours.
+fn forget_old_answers(socket: impl AsFd) {
+    let mut nowhere = [0; 512];
+    for _ in 0..16 {
+        if descriptor::read(socket.as_fd(), &mut nowhere).is_err() {
+            return;
+        }
+    }
+}
+
+fn question(from: SocketAddrV4, to: SocketAddrV4) -> Vec<u8> {
+    const EVERY_STATE: [u8; 4] = [0xff; 4];
+    const NO_COOKIE: [u8; 8] = [0xff; 8];
+    let mut bytes = Vec::with_capacity(HEADER + QUESTION);
+    bytes.extend_from_slice(&((HEADER + QUESTION) as u32).to_ne_bytes());
+    bytes.extend_from_slice(&BY_FAMILY.to_ne_bytes());
+    bytes.extend_from_slice(&REQUEST.to_ne_bytes());
+    bytes.extend_from_slice(&[0; 8]);
+    bytes.extend_from_slice(&[libc::AF_INET as u8, libc::IPPROTO_TCP as u8, 0, 0]);
+    bytes.extend_from_slice(&EVERY_STATE);
+    bytes.extend_from_slice(&ports(from, to));
+    for address in [from, to] {
+        bytes.extend_from_slice(&address.ip().octets());
+        bytes.extend_from_slice(&[0; 12]);
+    }
+    bytes.extend_from_slice(&[0; 4]);
+    bytes.extend_from_slice(&NO_COOKIE);
+    bytes
+}
+
+fn ports(from: SocketAddrV4, to: SocketAddrV4) -> [u8; 4] {
+    let ([a, b], [c, d]) = (from.port().to_be_bytes(), to.port().to_be_bytes());
+    [a, b, c, d]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::{credentials, netlink};
+    use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+
+    #[test]
+    fn a_connection_is_its_makers() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let SocketAddr::V4(to) = listener.local_addr().unwrap() else { panic!() };
+        let client = TcpStream::connect(to).unwrap();
+        let SocketAddr::V4(from) = client.local_addr().unwrap() else { panic!() };
+        let owners = netlink::Netlink::open(netlink::SOCKETS).unwrap().into_socket();
+        descriptor::set_nonblocking(&owners).unwrap();
+        assert_eq!(uid_of(&owners, from, to).unwrap(), credentials::effective_uid());
+        let nobody = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 1);
+        assert!(uid_of(&owners, nobody, to).is_err());
+    }
+}

@@ -1,0 +1,122 @@
+//! One sandbox whose way out we have borrowed.
+
+use super::names::Names;
+use super::question;
+use crate::sys::{descriptor, network, unix_socket};
+use crate::wire::frame::{self, Body, Kind};
+use std::io;
+use std::net::{TcpListener, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+/// The stream on which the loan is asked for; it is the only one.
+const STREAM: u32 = 1;
+const LONGEST_QUESTION: usize = 512;
+/// Questions answered at a time, before anybody else has a turn.
+const QUESTIONS: usize = 64;
+
+pub struct Place {
+    pub sandbox: String,
+    pub lender: OwnedFd,
+    pub listener: Option<TcpListener>,
+    pub resolver: Option<UdpSocket>,
+    pub owners: Option<OwnedFd>,
+    pub names: Names,
+    /// Tunnels it has open.
+    pub tunnels: usize,
+    received: Vec<u8>,
+    sockets: Vec<OwnedFd>,
+}
+
+impl Place {
+    /// Asks at once. A sandbox that is paused answers when it is resumed.
+    pub fn ask(sandbox: String, socket: &str, first_address: u16) -> io::Result<Place> {
+        let lender = unix_socket::connect(Path::new(socket))?;
+        let mut asking = Vec::new();
+        frame::put(&mut asking, Kind::Open, STREAM, br#"{"op":"lend"}"#);
+        descriptor::write(&lender, &asking)?;
+        Ok(Place {
+            sandbox,
+            lender,
+            listener: None,
+            resolver: None,
+            owners: None,
+            names: Names::starting_at(first_address),
+            tunnels: 0,
+            received: Vec::new(),
+            sockets: Vec::new(),
+        })
+    }
+
+    /// Hears what the lender says. True once the way out is ours; an error ends it.
+    pub fn hear(&mut self) -> io::Result<bool> {
+        let mut chunk = [0; 4096];
+        let (count, sockets) = unix_socket::receive(&self.lender, &mut chunk)?;
+        if count == 0 {
+            return Err(io::Error::other("the sandbox is gone"));
+        }
+        self.received.extend_from_slice(&chunk[..count]);
+        self.sockets.extend(sockets);
+        loop {
+            let malformed = |_| io::Error::other("the sandbox does not speak the protocol");
+            let Some((frame, length)) = frame::decode(&self.received).map_err(malformed)? else {
+                return Ok(false);
+            };
+            let (kind, reason) = match frame.body {
+                Body::Json(object) => (frame.kind, object.get("message").map(ToString::to_string)),
+                _ => (frame.kind, None),
+            };
+            self.received.drain(..length);
+            match kind {
+                Kind::End => return self.take().map(|()| true),
+                Kind::Fail => return Err(io::Error::other(reason.unwrap_or_default())),
+                _ => {}
+            }
+        }
+    }
+
+    /// What comes from inside is looked at before it is used: it must be what it should be.
+    fn take(&mut self) -> io::Result<()> {
+        let no_sockets = || io::Error::other("the sandbox lent something else");
+        let [listener, resolver, owners] =
+            <[OwnedFd; 3]>::try_from(std::mem::take(&mut self.sockets))
+                .map_err(|_| no_sockets())?;
+        let is = |socket: &OwnedFd, kind| -> io::Result<bool> {
+            Ok(network::socket_fact(socket, libc::SO_DOMAIN)? == libc::AF_INET
+                && network::socket_fact(socket, libc::SO_TYPE)? == kind)
+        };
+        let listens = network::socket_fact(&listener, libc::SO_ACCEPTCONN)? == 1;
+        let is_netlink = network::socket_fact(&owners, libc::SO_DOMAIN)? == libc::AF_NETLINK
+            && network::socket_fact(&owners, libc::SO_PROTOCOL)? == libc::NETLINK_SOCK_DIAG;
+        if !is_netlink
+            || !listens
+            || !is(&listener, libc::SOCK_STREAM)?
+            || !is(&resolver, libc::SOCK_DGRAM)?
+        {
+            return Err(no_sockets());
+        }
+        descriptor::set_nonblocking(&listener)?;
+        descriptor::set_nonblocking(&resolver)?;
+        self.listener = Some(listener.into());
+        self.resolver = Some(resolver.into());
+        descriptor::set_nonblocking(&owners)?;
+        self.owners = Some(owners);
+        Ok(())
+    }
+
+    pub fn answer_questions(&mut self) {
+        let Some(resolver) = &self.resolver else {
+            return;
+        };
+        let mut bytes = [0; LONGEST_QUESTION];
+        for _ in 0..QUESTIONS {
+            let Ok((length, from)) = resolver.recv_from(&mut bytes) else {
+                return;
+            };
+            let answer = question::answer(&bytes[..length], |name| self.names.address_of(name));
+            if let Some(answer) = answer {
+                let _ = resolver.send_to(&answer, from);
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { egressRuleSchema, type GuardedNetwork } from "./network.ts";
+
+/** One attempt of a sandbox to get out. */
+export const networkCallSchema = z.strictObject({
+  /** Counts up within the sandbox. */
+  seq: z.int().positive(),
+  atMs: z.int(),
+  /** As it was asked for, in the one spelling; absent where only an address was. */
+  host: z.string().optional(),
+  port: z.int(),
+  /** What was dialled. */
+  address: z.string().optional(),
+  /** Whose it is, where its user is told apart. */
+  attachmentId: z.string().optional(),
+  via: z.enum(["name", "http-proxy", "socks", "address"]),
+  method: z.string().optional(),
+  path: z.string().optional(),
+  /** `audited`: no rule allows it, and the mode let it through. */
+  verdict: z.enum(["allowed", "denied", "audited", "failed"]),
+  /** The rule that decided. */
+  rule: z.string().optional(),
+  reason: z.string().optional(),
+  status: z.int().optional(),
+  upBytes: z.int().optional(),
+  downBytes: z.int().optional(),
+});
+export type NetworkCall = z.infer<typeof networkCallSchema>;
+
+export const networkCallListSchema = z.strictObject({
+  calls: z.array(networkCallSchema),
+  /** The rules that would have allowed what was not. */
+  proposed: z.array(egressRuleSchema),
+});
+
+/**
+ * Who acts in a sandbox, where not everybody may reach what it may. Users with an id of their own are
+ * told apart; everybody else is one, and has what all who act as that one have in common.
+ */
+export const guardedUsersSchema = z.strictObject({
+  /** Names, as rights have them. Every list has to allow a connection. */
+  shared: z.array(z.array(z.string())),
+  own: z.array(
+    z.strictObject({ uid: z.int(), attachmentId: z.string(), rules: z.array(z.string()).optional() }),
+  ),
+});
+export type GuardedUsers = z.infer<typeof guardedUsersSchema>;
+
+/** What holds for a sandbox, all of it. */
+export interface Terms {
+  readonly network: GuardedNetwork;
+  readonly users: GuardedUsers;
+}
+
+/** Watches over the way out of every sandbox that has one. A process of its own. */
+export interface Guard {
+  /**
+   * Resolves when the sandbox's connections are decided by these rules. Until then, and whenever
+   * the guard is not there, they are refused. Asked again, the new rules hold.
+   */
+  protect(sandboxId: string, door: GuardDoor, terms: Terms): Promise<Protected>;
+  /** Resolves when the new terms hold. Connections that they do not allow are closed. */
+  change(sandboxId: string, terms: Terms): Promise<void>;
+  /** Whether it has been asked to protect this one. */
+  knows(sandboxId: string): boolean;
+  forget(sandboxId: string): void;
+  /** What a sandbox tried, oldest first, as far as it is still kept. */
+  calls(sandboxId: string, afterSeq?: number): NetworkCall[];
+  close(): Promise<void>;
+}
+
+export interface Protected {
+  /** What the sandbox has to trust, for hosts whose requests are read. PEM. */
+  readonly certificate: string;
+}
+
+/** Where the guard gets hold of a sandbox's way out. */
+export interface GuardDoor {
+  /** A unix socket of boxd's. */
+  readonly socketPath: string;
+}

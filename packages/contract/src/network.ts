@@ -1,0 +1,79 @@
+import { z } from "zod";
+import { parseHostPattern } from "./host.ts";
+
+const portSchema = z.int().min(1).max(65_535);
+
+const hostPatternSchema = z
+  .string()
+  .max(255)
+  .refine(
+    (text) => parseHostPattern(text) !== undefined,
+    "a host such as api.example.com, *.example.com (one label) or **.example.com (any depth)",
+  );
+
+const cidrSchema = z.union([z.cidrv4(), z.cidrv6()]);
+
+/** A glob: `*` is anything but a slash, `**` is anything. It has to match the whole path. */
+const pathSchema = z.string().startsWith("/", "a path begins with /").max(1_024);
+
+/** What may be done, in words: reading takes GET, HEAD and OPTIONS. */
+export const ACCESSES = ["read-only", "read-write"] as const;
+
+/**
+ * Where a sandbox may go. A rule without methods, paths or a query says only where: TLS then stays
+ * closed on its way, and only its name is checked. With them, the guard reads every request.
+ */
+export const egressRuleSchema = z.strictObject({
+  /** For logs; `rule-<number>` unless said. */
+  id: z
+    .string()
+    .regex(/^[\w./:-]{1,80}$/, "an id is 1 to 80 letters, digits and ./:-_")
+    .optional(),
+  /** Of several rules that match, one that denies wins. */
+  effect: z.enum(["allow", "deny"]).default("allow"),
+  host: hostPatternSchema,
+  /** 443 for `https`, 80 for `http`; `tcp` has to name its own. */
+  ports: z.array(portSchema).min(1).max(64).optional(),
+  /** `tcp` is anything at all, unread. */
+  protocol: z.enum(["https", "http", "tcp"]).default("https"),
+  access: z.enum(ACCESSES).optional(),
+  methods: z
+    .array(z.string().regex(/^[A-Z]{1,20}$/, "a method in capitals"))
+    .min(1)
+    .max(20)
+    .optional(),
+  paths: z.array(pathSchema).min(1).max(64).optional(),
+  /** Each of these has to be in the query, with exactly this value. */
+  query: z.record(z.string().min(1), z.string()).optional(),
+  /** Addresses inside a network that this host may have. Loopback and link-local cannot be named. */
+  cidrs: z.array(cidrSchema).max(16).optional(),
+  /** Read every request even where nothing of it is limited. */
+  inspect: z.boolean().optional(),
+});
+export type NetworkRule = z.infer<typeof egressRuleSchema>;
+
+/** `audit` lets through what no rule allows, and writes it down: for learning what a run needs. */
+export const networkModeSchema = z.enum(["enforce", "audit"]);
+
+/**
+ * `deny`: there is no way out, and none can be opened later. `guarded`: there is one, through the
+ * guard, which opens it for what the rules allow. Without a rule it opens for nothing.
+ */
+export const networkSchema = z.discriminatedUnion("egress", [
+  z.strictObject({ egress: z.literal("deny") }),
+  z.strictObject({
+    egress: z.literal("guarded"),
+    mode: networkModeSchema.default("enforce"),
+    rules: z.array(egressRuleSchema).max(500).default([]),
+    /** Named sets of rules, as in `npm`. */
+    sets: z.array(z.string().max(64)).max(64).default([]),
+  }),
+]);
+export type Network = z.infer<typeof networkSchema>;
+export type GuardedNetwork = Extract<Network, { egress: "guarded" }>;
+
+/** As it may be written, with what has a default left out. */
+export type GuardedNetworkInput = Extract<z.input<typeof networkSchema>, { egress: "guarded" }>;
+
+/** What `PUT /v1/sandboxes/{id}/network` takes: the whole of it, as it shall be from now on. */
+export const guardedNetworkSchema = networkSchema.options[1];

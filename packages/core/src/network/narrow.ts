@@ -1,0 +1,61 @@
+import {
+  type GuardedNetwork,
+  type Network,
+  type NetworkRule,
+  type Rights,
+  SandboxerError,
+} from "@sandboxer/contract";
+import { canonicalJson } from "../events/chain.ts";
+import { beyond, LISTS } from "../policy/covers.ts";
+import { expandNetwork } from "./expand.ts";
+import { setsOf } from "./rule-sets.ts";
+
+/**
+ * What is asked, if it stays within the profile's ways out: the same rules or fewer, sets of its
+ * sets, and as many more denials as anybody likes. Pure.
+ */
+export function narrowNetwork(own: Network | undefined, asked: Network | undefined): Network | undefined {
+  if (!own || !asked || asked.egress === "deny") return asked ?? own;
+  if (own.egress === "deny") return deny("profile.network", "its network is all off");
+  const known = new Set(own.rules.map((rule) => canonicalJson(rule)));
+  const other = asked.rules.find((rule) => rule.effect === "allow" && !known.has(canonicalJson(rule)));
+  if (other) deny("profile.network", `it does not allow ${other.host} in this way`);
+  const kept = new Set(own.sets.flatMap((name) => setsOf(name) ?? []));
+  const extra = asked.sets.filter((name) => !(setsOf(name) ?? [name]).every((one) => kept.has(one)));
+  if (extra.length > 0) deny("profile.network", `it does not have the sets ${extra.join(", ")}`);
+  if (asked.mode === "audit" && own.mode !== "audit") deny("profile.network", "it enforces its rules");
+  // What the profile denies stays denied, whatever is left out of the request.
+  const denials = own.rules.filter((rule) => rule.effect === "deny");
+  const said = new Set(asked.rules.map((rule) => canonicalJson(rule)));
+  const missing = denials.filter((rule) => !said.has(canonicalJson(rule)));
+  return { ...asked, rules: [...asked.rules, ...missing] };
+}
+
+/** What a link lists is the most that may be reached through it. Pure. */
+export function authorizeNetwork(chain: readonly Rights[], network: Network): Network {
+  if (network.egress === "deny") return network;
+  const { rules } = expandNetwork(network);
+  for (const { network: most } of chain) if (most) refuseBeyond(most, network.mode, rules);
+  return network;
+}
+
+const DEFAULT_PORT = { https: 443, http: 80, tcp: 0 } as const;
+
+function refuseBeyond(most: string[], mode: GuardedNetwork["mode"], rules: readonly NetworkRule[]): void {
+  const wanted = rules
+    .filter(({ effect }) => effect === "allow")
+    .flatMap(({ host, ports, protocol }) =>
+      (ports ?? [DEFAULT_PORT[protocol]]).map((port) => `${host.toLowerCase().replace(/\.$/, "")}:${port}`),
+    );
+  const extra = beyond(LISTS.network, most, wanted);
+  const details = { allowed: most };
+  if (extra.length > 0) deny("network", `this key may not reach ${extra.slice(0, 5).join(", ")}`, details);
+  if (mode === "audit") deny("network", "this key may not let through what no rule allows", details);
+}
+
+function deny(rule: string, message: string, details: Record<string, unknown> = {}): never {
+  throw new SandboxerError("policy_denied", `network: ${message}`, {
+    details: { rule, ...details },
+    hint: "Ask for less, or ask somebody who may give more.",
+  });
+}

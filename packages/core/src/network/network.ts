@@ -1,0 +1,61 @@
+import {
+  type GuardedNetwork,
+  guardedNetworkSchema,
+  type NetworkCall,
+  type NetworkRule,
+  type Principal,
+  type Sandbox,
+  SandboxerError,
+} from "@sandboxer/contract";
+import { refuseGuest } from "../attachments/acting.ts";
+import type { House } from "../house.ts";
+import { parse } from "../parse.ts";
+import { authorize } from "../policy/authorize.ts";
+import { getProfile } from "../profiles/profiles.ts";
+import { findSandbox, locate } from "../reach.ts";
+import { authorizeNetwork, narrowNetwork } from "./narrow.ts";
+import { proposeRules } from "./propose.ts";
+import { protectAgain } from "./protect.ts";
+import { tellGuard } from "./terms.ts";
+
+/** The rules from now on. Connections that lose theirs are closed. */
+export async function changeNetwork(
+  house: House,
+  principal: Principal,
+  idOrName: string,
+  body: unknown,
+): Promise<Sandbox> {
+  authorize(principal.chain, "sandbox.network");
+  const asked = parse(guardedNetworkSchema, body);
+  const { sandbox } = await locate(house, principal, "sandbox.network", idOrName, ["running", "paused"]);
+  await refuseGuest(house, principal, sandbox);
+  if (sandbox.spec.network.egress !== "guarded") {
+    throw new SandboxerError("invalid_state", "this sandbox was made without a way out, and gets none later");
+  }
+  const profile = sandbox.profile && `${sandbox.profile.name}@${sandbox.profile.version}`;
+  const own = profile ? (await getProfile(house, principal, profile)).resolved.network : undefined;
+  const network = authorizeNetwork(principal.chain, narrowNetwork(own, asked) ?? asked) as GuardedNetwork;
+  const changed = await house.store.changeNetwork({
+    sandboxId: sandbox.id,
+    network,
+    atMs: house.clock.nowMs(),
+    principalId: principal.id,
+  });
+  if (!changed?.location) throw new SandboxerError("sandbox_gone", "it ended meanwhile");
+  if (house.guard?.knows(sandbox.id)) await tellGuard(house, changed);
+  else await protectAgain(house, changed, changed.location);
+  return changed;
+}
+
+/** What a sandbox tried, and the rules that would have allowed what was not. */
+export async function networkCalls(
+  house: House,
+  principal: Principal,
+  idOrName: string,
+  afterSeq = 0,
+): Promise<{ calls: NetworkCall[]; proposed: NetworkRule[] }> {
+  authorize(principal.chain, "sandbox.read");
+  const { id } = await findSandbox(house, principal, idOrName);
+  const calls = house.guard?.calls(id, afterSeq) ?? [];
+  return { calls, proposed: proposeRules(calls) };
+}

@@ -1,0 +1,175 @@
+import type { Socket } from "node:net";
+import { canonicalHost, type Terms } from "@sandboxer/contract";
+import { compile } from "../policy/compile.ts";
+import type { Decision } from "../policy/decide.ts";
+import { attachmentOf } from "../policy/users.ts";
+import { type Resolve, reasonOf } from "../resolve.ts";
+import { type Inspected, inspect } from "./inspection.ts";
+import { judgeConnection, judgeRequest } from "./judge.ts";
+import type { Relay, RelayEvent } from "./relay.ts";
+import { createWard, type Noted, type Protection, type Ward } from "./ward.ts";
+
+export interface GuardParts {
+  readonly relay: Relay;
+  readonly resolve: Resolve;
+  /** Whom to trust on the far side of what is read. */
+  readonly ca: readonly string[];
+  /** The first word on a call, and later ones under the same key. */
+  note(sandbox: string, key: number, call: Noted): void;
+  watching(sandbox: string): void;
+  lost(sandbox: string, reason: string): void;
+}
+
+type Opened = Extract<RelayEvent, { event: "open" }>;
+type Over = Extract<RelayEvent, { event: "over" }>;
+type Allowed = Exclude<Decision, { verdict: "denied" }>;
+
+/** Every connection of every sandbox is decided here, and nowhere else. */
+export class Decider {
+  readonly #parts: GuardParts;
+  readonly #wards = new Map<string, Ward>();
+  readonly #inspected = new Map<number, Inspected>();
+  #lastKey = 0;
+
+  constructor(parts: GuardParts) {
+    this.#parts = parts;
+  }
+
+  protect(protection: Protection): void {
+    const { sandbox, socket } = protection;
+    this.#wards.set(sandbox, createWard(protection));
+    this.#parts.relay.order({ op: "watch", sandbox, socket });
+  }
+
+  change(sandbox: string, { network, users }: Terms): void {
+    const ward = this.#wards.get(sandbox);
+    if (!ward) return;
+    ward.policy = compile(network);
+    ward.users = users;
+    for (const [tunnel, { stillAllowed }] of ward.tunnels) {
+      if (!stillAllowed()) this.#parts.relay.order({ op: "close", tunnel });
+    }
+  }
+
+  forget(sandbox: string): void {
+    this.#wards.delete(sandbox);
+    this.#parts.relay.order({ op: "leave", sandbox });
+  }
+
+  hear(event: RelayEvent): void {
+    if (event.event === "open") this.#open(event).catch(() => this.#fail(event));
+    else if (event.event === "over") this.#over(event);
+    else if (event.event === "watching") this.#parts.watching(event.sandbox);
+    else if (event.event === "lost") this.#parts.lost(event.sandbox, event.reason);
+    else if (event.event === "stray") {
+      const { sandbox, port, address } = event;
+      const reason = "addresses are reached by name only";
+      this.#write(sandbox, { atMs: Date.now(), port, address, via: "address", verdict: "denied", reason });
+    }
+  }
+
+  /** The relay brings a connection that is to be read. */
+  take(tunnel: number, socket: Socket): void {
+    const inspected = this.#inspected.get(tunnel);
+    if (!inspected) return void socket.destroy();
+    const { resolve, ca } = this.#parts;
+    void inspect(socket, inspected, { resolve, ca, note: (sandbox, call) => this.#write(sandbox, call) });
+  }
+
+  async #open(opened: Opened): Promise<void> {
+    const { sandbox, port, via, uid } = opened;
+    const ward = this.#wards.get(sandbox);
+    if (ward && opened.host === "") return this.#read(opened.tunnel, { ward, via, uid, scheme: "http" });
+    const host = canonicalHost(opened.host);
+    const attachmentId = ward && attachmentOf(ward.users, uid);
+    const whose = attachmentId ? { attachmentId } : {};
+    const call = { atMs: Date.now(), port, via, ...whose, ...(host && { host: host.text }) };
+    if (!ward || !host)
+      return this.#refuse(opened, { ...call, verdict: "denied", reason: "this is no host" });
+    const place = { host: host.text, port };
+    const decision = judgeConnection(ward, uid, place);
+    if (decision.verdict === "denied") {
+      // In the clear there is a way to say why: each request is denied with a sentence.
+      if (port === 80 && via === "name")
+        return this.#read(opened.tunnel, { ward, via, uid, scheme: "http", place });
+      return this.#refuse(opened, { ...call, ...decision });
+    }
+    const told = { ...call, ...(decision.rule && { rule: decision.rule }) };
+    const addresses = await this.#parts.resolve(host.text, decision.cidrs).catch(reasonOf);
+    if (typeof addresses === "string") {
+      return this.#refuse(opened, { ...told, verdict: "denied", reason: addresses });
+    }
+    // While the name was looked up, the rules may have changed.
+    if (this.#wards.get(sandbox) !== ward || !isSame(decision, judgeConnection(ward, uid, place))) {
+      return this.#refuse(opened, { ...told, verdict: "denied", reason: "the rules have changed" });
+    }
+    this.#admit(opened, ward, decision, addresses, { ...told, verdict: decision.verdict });
+  }
+
+  #admit(
+    { tunnel, via, port, uid }: Opened,
+    ward: Ward,
+    decision: Allowed,
+    addresses: string[],
+    call: Noted,
+  ): void {
+    const place = { host: call.host ?? "", port };
+    const { carriage } = decision;
+    if (carriage === "inspected-tls" || carriage === "inspected-http") {
+      const scheme = carriage === "inspected-tls" ? "https" : "http";
+      return this.#read(tunnel, { ward, via, uid, scheme, place, addresses }, decision);
+    }
+    const noted = { ...call, address: addresses[0] ?? "" };
+    const stillAllowed = () => isSame(decision, judgeConnection(ward, uid, place));
+    ward.tunnels.set(tunnel, { noted: { key: this.#write(ward.sandbox, noted), call: noted }, stillAllowed });
+    const named = canonicalHost(place.host)?.kind === "name" ? { name: place.host } : {};
+    this.#parts.relay.order({ op: "dial", tunnel, addresses, port, tls: carriage === "tls", ...named });
+  }
+
+  #read(tunnel: number, inspected: Inspected, decision?: Allowed): void {
+    const { ward, uid, place } = inspected;
+    this.#inspected.set(tunnel, inspected);
+    const stillAllowed = () => {
+      if (place && decision && !isSame(decision, judgeConnection(ward, uid, place))) return false;
+      return !inspected.asked || judgeRequest(ward, uid, inspected.asked).verdict !== "denied";
+    };
+    ward.tunnels.set(tunnel, { stillAllowed });
+    this.#parts.relay.order({ op: "inspect", tunnel });
+  }
+
+  /** What we did not foresee is refused, and stays the trouble of whoever caused it. */
+  #fail(opened: Opened): void {
+    const { port, via } = opened;
+    this.#refuse(opened, { atMs: Date.now(), port, via, verdict: "failed", reason: "the guard failed" });
+  }
+
+  #refuse(opened: Opened, call: Noted): void {
+    this.#parts.relay.order({ op: "refuse", tunnel: opened.tunnel, reason: call.reason ?? "denied" });
+    this.#write(opened.sandbox, call);
+  }
+
+  #over({ tunnel, reason, up, down }: Over): void {
+    this.#inspected.delete(tunnel);
+    for (const { sandbox, tunnels } of this.#wards.values()) {
+      const noted = tunnels.get(tunnel)?.noted;
+      tunnels.delete(tunnel);
+      if (!noted) continue;
+      // What was carried for a while was carried, however it ended.
+      const failed = down === 0 && reason !== "done" && reason !== "closed";
+      const ended = { ...(reason !== "done" && { reason }), ...(failed && { verdict: "failed" as const }) };
+      this.#parts.note(sandbox, noted.key, { ...noted.call, ...ended, upBytes: up, downBytes: down });
+    }
+  }
+
+  #write(sandbox: string, call: Noted): number {
+    this.#lastKey += 1;
+    this.#parts.note(sandbox, this.#lastKey, call);
+    return this.#lastKey;
+  }
+}
+
+/** Still let through, and carried in the same way. */
+function isSame(before: Decision, now: Decision): boolean {
+  if (before.verdict === "denied" || now.verdict === "denied") return false;
+  return before.carriage === now.carriage;
+}

@@ -1,0 +1,90 @@
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Place } from "../http/authority.ts";
+import { endTls } from "../http/inspector.ts";
+import { type RequestNote, serveSession } from "../http/session.ts";
+import { openUpstream, type Upstream } from "../http/upstream.ts";
+import type { AskedRequest } from "../policy/decide.ts";
+import { attachmentOf } from "../policy/users.ts";
+import type { Resolve } from "../resolve.ts";
+import { reasonOf } from "../resolve.ts";
+import { judgeRequest } from "./judge.ts";
+import type { Noted, Ward } from "./ward.ts";
+
+/** A connection whose requests are read. */
+export interface Inspected {
+  readonly ward: Ward;
+  readonly via: Noted["via"];
+  readonly uid: number;
+  readonly scheme: "http" | "https";
+  /** Absent for one to the proxy. */
+  readonly place?: Place;
+  /** Judged when the connection was. */
+  readonly addresses?: readonly string[];
+  /** What is being asked right now. */
+  asked?: AskedRequest | undefined;
+}
+
+export interface InspectionParts {
+  readonly resolve: Resolve;
+  readonly ca: readonly string[];
+  note(sandbox: string, call: Noted): void;
+}
+
+export async function inspect(socket: Socket, inspected: Inspected, parts: InspectionParts): Promise<void> {
+  const { ward, via, uid, scheme, place } = inspected;
+  const attachmentId = attachmentOf(ward.users, uid);
+  const note = ({ place: where = place, ...rest }: RequestNote) => {
+    if (!where) return;
+    parts.note(ward.sandbox, {
+      atMs: Date.now(),
+      host: where.host,
+      port: where.port,
+      via,
+      ...(attachmentId && { attachmentId }),
+      ...rest,
+    });
+  };
+  const upstreams = new Map<string, Upstream>();
+  try {
+    const client = await readable(socket, inspected);
+    await serveSession({
+      client,
+      scheme,
+      ...(place && { place }),
+      decide: (asked) => judgeRequest(ward, uid, asked),
+      reach: (where, cidrs) => reach(where, cidrs, inspected, parts, upstreams),
+      asking: (asked) => {
+        inspected.asked = asked;
+      },
+      note,
+    });
+  } catch (error) {
+    note({ verdict: "denied", reason: error instanceof Error ? error.message : "it broke off" });
+    socket.destroy();
+  } finally {
+    for (const upstream of upstreams.values()) upstream.close();
+  }
+}
+
+async function readable(socket: Socket, { ward, scheme, place }: Inspected): Promise<Duplex> {
+  if (scheme === "http" || !place) return socket;
+  return endTls(socket, place.host, ward.contextFor(place.host));
+}
+
+async function reach(
+  place: Place,
+  cidrs: readonly string[],
+  { scheme, addresses: judged }: Inspected,
+  { resolve, ca }: InspectionParts,
+  upstreams: Map<string, Upstream>,
+): Promise<Upstream | string> {
+  const key = `${place.host}:${place.port}`;
+  const known = upstreams.get(key);
+  if (known) return known;
+  const addresses = judged ?? (await resolve(place.host, cidrs).catch(reasonOf));
+  if (typeof addresses === "string") return addresses;
+  const upstream = openUpstream({ scheme, ...place, addresses }, ca, place.host);
+  upstreams.set(key, upstream);
+  return upstream;
+}

@@ -1,0 +1,78 @@
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { guardedNetworkSchema, guardedUsersSchema } from "@sandboxer/contract";
+import { z } from "zod";
+import { listenForTunnels } from "../http/inspector.ts";
+import { trusted } from "../http/upstream.ts";
+import { readLines, writeLine } from "../lines.ts";
+import { createResolve } from "../resolve.ts";
+import { Decider } from "./guard.ts";
+import { type Relay, type RelayEvent, startRelay } from "./relay.ts";
+
+/** What the gateway says. */
+const orderSchema = z.discriminatedUnion("op", [
+  z.strictObject({
+    op: z.literal("protect"),
+    sandbox: z.string(),
+    socket: z.string(),
+    network: guardedNetworkSchema,
+    users: guardedUsersSchema,
+    authority: z.strictObject({
+      name: z.string(),
+      certificate: z.string(),
+      rootKey: z.string(),
+      leafKey: z.string(),
+    }),
+  }),
+  z.strictObject({
+    op: z.literal("change"),
+    sandbox: z.string(),
+    network: guardedNetworkSchema,
+    users: guardedUsersSchema,
+    turn: z.int(),
+  }),
+  z.strictObject({ op: z.literal("forget"), sandbox: z.string() }),
+]);
+
+const { values } = parseArgs({
+  options: {
+    boxd: { type: "string" },
+    dir: { type: "string" },
+    dns: { type: "string" },
+    ca: { type: "string" },
+  },
+});
+const { boxd, dir, dns, ca } = values;
+if (!boxd || !dir) throw new Error("--boxd and --dir are needed");
+
+const say = (message: object) => writeLine(process.stdout, message);
+const inspector = join(dir, `inspect-${process.pid}.sock`);
+process.on("exit", () => rmSync(inspector, { force: true }));
+
+let hear: (event: RelayEvent) => void = () => {};
+const relay: Relay = startRelay(boxd, inspector, (event) =>
+  event.event === "ready" ? say({ event: "ready" }) : hear(event),
+);
+const decider = new Decider({
+  relay,
+  resolve: createResolve(dns?.split(",")),
+  ca: trusted(ca ? [readFileSync(ca, "utf8")] : []),
+  note: (sandbox, key, call) => say({ event: "call", sandbox, key, call }),
+  watching: (sandbox) => say({ event: "watching", sandbox }),
+  lost: (sandbox, reason) => say({ event: "lost", sandbox, reason }),
+});
+hear = (event) => decider.hear(event);
+listenForTunnels(inspector, (tunnel, socket) => decider.take(tunnel, socket));
+
+readLines(process.stdin, (message) => {
+  const order = orderSchema.parse(message);
+  if (order.op === "protect") decider.protect(order);
+  else if (order.op === "forget") decider.forget(order.sandbox);
+  else {
+    decider.change(order.sandbox, order);
+    say({ event: "changed", sandbox: order.sandbox, turn: order.turn });
+  }
+});
+// Without the gateway there is nobody to say what is allowed.
+process.stdin.once("end", () => process.exit(0));

@@ -1,0 +1,131 @@
+import type { ClientRequest } from "node:http";
+import type { Duplex } from "node:stream";
+import { passOn, send } from "./answer.ts";
+import { BadRequest, type Framing, framingOf, type Head, hopByHop, valuesOf } from "./head.ts";
+import type { Incoming } from "./incoming.ts";
+import type { Outcome, Upstream } from "./upstream.ts";
+
+/** So much of a body is looked at before the far side hears of the request at all. */
+const LOOKED_AT_BYTES = 65_536;
+
+/** One request that may be made, and its answer. */
+export interface Exchange {
+  readonly head: Head;
+  readonly target: string;
+  readonly client: Duplex;
+  readonly incoming: Incoming;
+  readonly upstream: Upstream;
+}
+
+export interface Finished {
+  readonly status: number;
+  /** The connection can be used for the next request. */
+  readonly isReusable: boolean;
+}
+
+/** Every word that goes out is written anew, so nothing is in it that was not understood. */
+export async function exchange({ head, target, client, incoming, upstream }: Exchange): Promise<Finished> {
+  const framing = framingOf(head);
+  const upgrade = upgradeOf(head, framing);
+  const headers = outgoingHeaders(head, upgrade);
+  if (valuesOf(head, "expect").some((value) => value.toLowerCase() === "100-continue")) {
+    await send(client, "HTTP/1.1 100 Continue\r\n\r\n");
+  }
+  const body = incoming.body(framing);
+  const first = await lookAhead(body);
+  const { request, outcome } = upstream.send(head.method, target, headers);
+  const leave = () => request.destroy();
+  client.once("close", leave);
+  try {
+    const sent = sendBody(request, first, body);
+    sent.catch(() => {});
+    const came = await outcome;
+    if (came.kind === "upgrade") return await join(client, incoming, came);
+    const keepAlive = head.version === "HTTP/1.1" && !isClosing(head);
+    const isReusable = await passOn(client, came.answer, { method: head.method, keepAlive });
+    await sent;
+    return { status: came.answer.statusCode ?? 0, isReusable };
+  } finally {
+    client.off("close", leave);
+  }
+}
+
+function upgradeOf(head: Head, framing: Framing): boolean {
+  const upgrades = valuesOf(head, "upgrade");
+  if (upgrades.length === 0) return false;
+  const isWebSocket = upgrades.length === 1 && upgrades[0]?.toLowerCase() === "websocket";
+  if (!isWebSocket || head.method !== "GET" || framing.kind !== "none") {
+    throw new BadRequest("an upgrade to something else than a WebSocket");
+  }
+  return true;
+}
+
+function outgoingHeaders(head: Head, upgrade: boolean): string[] {
+  const ours = hopByHop(head);
+  const kept = head.headers.filter(([name]) => !ours.has(name.toLowerCase())).flat();
+  if (framingOf(head).kind === "chunked") kept.push("Transfer-Encoding", "chunked");
+  return upgrade ? [...kept, "Connection", "Upgrade", "Upgrade", "websocket"] : kept;
+}
+
+const isClosing = (head: Head): boolean =>
+  valuesOf(head, "connection").some((value) => /(?:^|[,\s])close(?:$|[,\s])/i.test(value));
+
+/** What breaks the framing early breaks it before the far side has heard a byte. */
+async function lookAhead(body: AsyncGenerator<Buffer>): Promise<Buffer[]> {
+  const parts: Buffer[] = [];
+  for (let bytes = 0; bytes < LOOKED_AT_BYTES; ) {
+    const { done, value } = await body.next();
+    if (done) break;
+    parts.push(value);
+    bytes += value.length;
+  }
+  return parts;
+}
+
+async function sendBody(
+  request: ClientRequest,
+  first: readonly Buffer[],
+  rest: AsyncGenerator<Buffer>,
+): Promise<void> {
+  try {
+    for (const part of first) request.write(part);
+    for await (const part of rest) {
+      if (!request.write(part))
+        await new Promise((resolve) => request.once("drain", resolve).once("close", resolve));
+      if (request.destroyed) return;
+    }
+    request.end();
+  } catch (error) {
+    // Half a body is none: the far side must not take it for a whole one.
+    request.destroy();
+    throw error;
+  }
+}
+
+/** From here on the two sides speak with each other, and nothing of it is read. */
+async function join(
+  client: Duplex,
+  incoming: Incoming,
+  came: Extract<Outcome, { kind: "upgrade" }>,
+): Promise<Finished> {
+  const { answer, socket, first } = came;
+  const lines = [`HTTP/1.1 101 ${answer.statusMessage}`];
+  for (let at = 0; at + 1 < answer.rawHeaders.length; at += 2) {
+    lines.push(`${answer.rawHeaders[at]}: ${answer.rawHeaders[at + 1]}`);
+  }
+  await send(client, Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), first]));
+  const early = incoming.release();
+  if (early.length > 0) socket.write(early);
+  client.removeAllListeners("readable");
+  client.pipe(socket).pipe(client);
+  await new Promise<void>((resolve) => {
+    const over = () => {
+      client.destroy();
+      socket.destroy();
+      resolve();
+    };
+    client.once("close", over);
+    socket.once("close", over).once("error", over);
+  });
+  return { status: 101, isReusable: false };
+}

@@ -1,0 +1,97 @@
+import type { Duplex } from "node:stream";
+import type { AskedRequest, Decision } from "../policy/decide.ts";
+import { answerShort } from "./answer.ts";
+import { destinationOf, type Place } from "./authority.ts";
+import { exchange } from "./exchange.ts";
+import { BadRequest } from "./head.ts";
+import { Incoming } from "./incoming.ts";
+import type { Upstream } from "./upstream.ts";
+
+/** One request, for the log. */
+export interface RequestNote {
+  readonly place?: Place;
+  readonly method?: string;
+  readonly path?: string;
+  readonly verdict: "allowed" | "denied" | "audited" | "failed";
+  readonly rule?: string;
+  readonly reason?: string;
+  readonly status?: number;
+}
+
+export interface SessionParts {
+  readonly client: Duplex;
+  readonly scheme: "http" | "https";
+  /** Where the connection leads; absent for one to the proxy, which says so with every request. */
+  readonly place?: Place;
+  decide(asked: AskedRequest): Decision;
+  /** The far side for a request that is allowed; a sentence where there is none. */
+  reach(place: Place, cidrs: readonly string[]): Promise<Upstream | string>;
+  /** What is being asked right now, for rules that change meanwhile. */
+  asking(asked: AskedRequest | undefined): void;
+  note(note: RequestNote): void;
+}
+
+/** Request after request, each judged by the rules of its moment. */
+export async function serveSession(parts: SessionParts): Promise<void> {
+  const { client, note } = parts;
+  const incoming = new Incoming(client);
+  try {
+    while (await serveOne(parts, incoming));
+    client.end();
+  } catch (error) {
+    const isBad = error instanceof BadRequest;
+    const reason = isBad ? error.message : "the host does not answer as it should";
+    note({ ...(parts.place && { place: parts.place }), verdict: isBad ? "denied" : "failed", reason });
+    answerShort(client, isBad ? 400 : 502, reason);
+  } finally {
+    parts.asking(undefined);
+  }
+}
+
+async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolean> {
+  const { client, scheme, decide, reach, note } = parts;
+  const head = await incoming.head();
+  if (!head) return false;
+  const { method } = head;
+  if (method === "CONNECT" || method === "TRACE") throw new BadRequest(`${method} within a connection`);
+  const { host, port, path, query } = destinationOf(head, scheme, parts.place);
+  const asked = { host, port, method, path, query };
+  const decision = decide(asked);
+  const told = { place: { host, port }, method, path };
+  if (decision.verdict === "denied") {
+    const { rule, reason } = decision;
+    note({ ...told, verdict: "denied", reason, ...(rule && { rule }) });
+    answerShort(client, 403, reason);
+    return false;
+  }
+  const { verdict, rule, cidrs } = decision;
+  const judged = { ...told, verdict, ...(rule && { rule }) };
+  const upstream = await reach({ host, port }, cidrs);
+  if (typeof upstream === "string") {
+    note({ ...judged, verdict: "denied", reason: upstream });
+    answerShort(client, 403, upstream);
+    return false;
+  }
+  parts.asking(asked);
+  const target = query ? `${path}?${query}` : path;
+  try {
+    const { status, isReusable } = await exchange({ head, target, client, incoming, upstream });
+    note({ ...judged, status });
+    return isReusable;
+  } catch (error) {
+    if (error instanceof BadRequest) throw error;
+    note({ ...judged, verdict: "failed", reason: explain(error) });
+    answerShort(client, 502, explain(error));
+    return false;
+  } finally {
+    parts.asking(undefined);
+  }
+}
+
+/** A code and no more: what the far side says about itself is not ours to repeat. */
+function explain(error: unknown): string {
+  const code = (error as { code?: unknown }).code;
+  return typeof code === "string"
+    ? `the host cannot be trusted or reached: ${code}`
+    : "the host does not answer";
+}

@@ -1,0 +1,73 @@
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  Agent as PlainAgent,
+  request as plainRequest,
+} from "node:http";
+import { Agent, request } from "node:https";
+import type { Duplex } from "node:stream";
+import { getCACertificates } from "node:tls";
+
+const CONNECT_PATIENCE_MS = 15_000;
+
+/** Where an inspected connection leads: one host, at addresses that were judged. */
+export interface Destination {
+  readonly scheme: "http" | "https";
+  readonly host: string;
+  readonly port: number;
+  readonly addresses: readonly string[];
+}
+
+export type Outcome =
+  | { readonly kind: "answer"; readonly answer: IncomingMessage }
+  | {
+      readonly kind: "upgrade";
+      readonly answer: IncomingMessage;
+      readonly socket: Duplex;
+      readonly first: Buffer;
+    };
+
+/** The far side of one inspected connection: at most one socket, always to what was judged. */
+export interface Upstream {
+  send(
+    method: string,
+    target: string,
+    headers: readonly string[],
+  ): { request: ClientRequest; outcome: Promise<Outcome> };
+  close(): void;
+}
+
+/** Everybody this machine trusts, and whom the operator added. */
+export function trusted(extra: readonly string[]): string[] {
+  return [...new Set([...getCACertificates("default"), ...getCACertificates("system"), ...extra])];
+}
+
+export function openUpstream(destination: Destination, ca: readonly string[], servername?: string): Upstream {
+  const { scheme, port, addresses } = destination;
+  const [host = ""] = addresses;
+  const isTls = scheme === "https";
+  const agent = isTls
+    ? new Agent({ keepAlive: true, maxSockets: 1 })
+    : new PlainAgent({ keepAlive: true, maxSockets: 1 });
+  const tls = isTls ? { ca: [...ca], servername: servername ?? "", minVersion: "TLSv1.2" as const } : {};
+  return {
+    send(method, path, headers) {
+      const make = isTls ? request : plainRequest;
+      const given = { host, port, method, path, headers: [...headers], agent, setHost: false, ...tls };
+      const outgoing = make(given);
+      outgoing.setTimeout(CONNECT_PATIENCE_MS, () => {
+        if (outgoing.socket?.connecting) outgoing.destroy(new Error("it does not answer"));
+      });
+      const outcome = new Promise<Outcome>((resolve, reject) => {
+        outgoing.once("response", (answer) => resolve({ kind: "answer", answer }));
+        outgoing.once("upgrade", (answer, socket, first) =>
+          resolve({ kind: "upgrade", answer, socket, first }),
+        );
+        outgoing.once("error", reject);
+      });
+      outcome.catch(() => {});
+      return { request: outgoing, outcome };
+    },
+    close: () => agent.destroy(),
+  };
+}

@@ -1,0 +1,2 @@
+export type { GuardOptions } from "./process.ts";
+export { createGuard } from "./supervise.ts";

@@ -1,0 +1,152 @@
+import { canonicalHost, guardedNetworkSchema, type NetworkRule } from "@sandboxer/contract";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { compile } from "./compile.ts";
+import { decideConnection, decideRequest } from "./decide.ts";
+
+type Rule = Partial<NetworkRule> & { host: string };
+
+const policyOf = (rules: Rule[], mode: "enforce" | "audit" = "enforce") =>
+  compile(guardedNetworkSchema.parse({ egress: "guarded", mode, rules }));
+const verdict = (rules: Rule[], host: string, port = 443) =>
+  decideConnection(policyOf(rules), { host, port }).verdict;
+const request = (rules: Rule[], method: string, path: string, query = "") =>
+  decideRequest(policyOf(rules), { host: "a.test", port: 443, method, path, query }).verdict;
+
+describe("where a sandbox may go", () => {
+  it("EG-1 is nowhere, without a rule", () => {
+    fc.assert(
+      fc.property(fc.domain(), fc.integer({ min: 1, max: 65_535 }), (host, port) => {
+        expect(verdict([], host, port)).toBe("denied");
+      }),
+    );
+  });
+
+  it("EG-8 is exactly what a rule names", () => {
+    const rules = [{ host: "api.example.com" }];
+    expect(verdict(rules, "api.example.com")).toBe("allowed");
+    for (const twin of [
+      [
+        "xapi.example.com",
+        "api.example.com.evil.test",
+        "a.api.example.com",
+        "example.com",
+        "apixexample.com",
+      ],
+      ["api.example.co", "api-example.com", "api_example.com", "api.example.comm"],
+    ].flat()) {
+      expect(verdict(rules, twin)).toBe("denied");
+    }
+    expect(verdict(rules, "api.example.com", 8443)).toBe("denied");
+  });
+
+  it("EG-8 one star is one label, two are any depth, and neither is the apex", () => {
+    const [one, any] = [[{ host: "*.x.test" }], [{ host: "**.x.test" }]];
+    expect([verdict(one, "a.x.test"), verdict(one, "b.a.x.test"), verdict(one, "x.test")]).toEqual([
+      "allowed",
+      "denied",
+      "denied",
+    ]);
+    expect([verdict(any, "a.x.test"), verdict(any, "b.a.x.test"), verdict(any, "x.test")]).toEqual([
+      "allowed",
+      "allowed",
+      "denied",
+    ]);
+  });
+
+  it("EG-8 whatever is asked, what is allowed is a host that a rule means, by its own spelling", () => {
+    const policy = policyOf([{ host: "api.example.com" }, { host: "*.x.test" }, { host: "**.y.test" }]);
+    const parts = fc.constantFrom(
+      "api",
+      "example",
+      "com",
+      "x",
+      "y",
+      "test",
+      "a",
+      "API",
+      ".",
+      "..",
+      "-",
+      "@",
+      "%2e",
+    );
+    const spelling = fc.array(parts, { maxLength: 8 }).map((some) => some.join(""));
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          spelling,
+          spelling.map((some) => some.replaceAll(/(?<=\w)(?=[a-z])/g, "")),
+        ),
+        (asked) => {
+          const host = canonicalHost(asked);
+          if (!host || decideConnection(policy, { host: host.text, port: 443 }).verdict === "denied") return;
+          const isMeant =
+            host.text === "api.example.com" ||
+            /^[a-z0-9_-]+\.x\.test$/.test(host.text) ||
+            /^[a-z0-9_.-]+\.y\.test$/.test(host.text);
+          expect(isMeant).toBe(true);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("a rule that denies wins, in whatever order", () => {
+    const rules: Rule[] = [{ host: "**.x.test" }, { host: "bad.x.test", effect: "deny" }];
+    for (const order of [rules, rules.toReversed()]) {
+      expect(verdict(order, "bad.x.test")).toBe("denied");
+      expect(verdict(order, "good.x.test")).toBe("allowed");
+    }
+  });
+
+  it("audit lets through what no rule allows, and still nothing that one denies", () => {
+    const policy = policyOf([{ host: "bad.test", effect: "deny" }], "audit");
+    expect(decideConnection(policy, { host: "new.test", port: 443 })).toMatchObject({
+      verdict: "audited",
+      carriage: "tls",
+    });
+    expect(decideConnection(policy, { host: "bad.test", port: 443 }).verdict).toBe("denied");
+  });
+
+  it("looks as closely as the closest of the rules asks", () => {
+    const carriage = (...rules: Rule[]) => {
+      const decision = decideConnection(policyOf(rules), {
+        host: "a.test",
+        port: rules[0]?.ports?.[0] ?? 443,
+      });
+      return decision.verdict === "denied" ? "denied" : decision.carriage;
+    };
+    expect(carriage({ host: "a.test" })).toBe("tls");
+    expect(carriage({ host: "a.test" }, { host: "a.test", paths: ["/x"] })).toBe("inspected-tls");
+    expect(carriage({ host: "a.test" }, { host: "a.test", effect: "deny", methods: ["PUT"] })).toBe(
+      "inspected-tls",
+    );
+    expect(carriage({ host: "a.test", ports: [22], protocol: "tcp" })).toBe("tcp");
+    expect(carriage({ host: "a.test", ports: [80], protocol: "http" })).toBe("inspected-http");
+  });
+});
+
+describe("what a sandbox may ask there", () => {
+  it("is by method, path and query", () => {
+    const rules: Rule[] = [
+      { host: "a.test", methods: ["GET"], paths: ["/v1/*", "/files/**"] },
+      { host: "a.test", methods: ["POST"], paths: ["/git"], query: { service: "upload" } },
+    ];
+    expect(request(rules, "GET", "/v1/x")).toBe("allowed");
+    expect(request(rules, "GET", "/files/a/b")).toBe("allowed");
+    expect(request(rules, "GET", "/v1/x/y")).toBe("denied");
+    expect(request(rules, "POST", "/v1/x")).toBe("denied");
+    expect(request(rules, "POST", "/git", "service=upload")).toBe("allowed");
+    expect(request(rules, "POST", "/git", "service=upload&service=push")).toBe("denied");
+    expect(request(rules, "POST", "/git")).toBe("denied");
+  });
+
+  it("reading only takes no method that writes", () => {
+    const rules: Rule[] = [{ host: "a.test", access: "read-only" }];
+    for (const method of ["GET", "HEAD", "OPTIONS"]) expect(request(rules, method, "/")).toBe("allowed");
+    for (const method of ["POST", "PUT", "PATCH", "DELETE", "TRACE", "X"]) {
+      expect(request(rules, method, "/")).toBe("denied");
+    }
+  });
+});

@@ -1,0 +1,71 @@
+/** A request's target in the one spelling that is judged and sent on. */
+export interface Target {
+  readonly path: string;
+  /** Without the question mark; empty where there is none. */
+  readonly query: string;
+}
+
+const PRINTABLE = /^[\x21-\x7e]+$/;
+/** A slash, a backslash or a NUL in disguise, and a segment that some servers take for `..`. */
+const DISGUISED = /%(?:2f|5c|00)/i;
+const DOTS_WITH_PARAMETERS = /(?:^|\/)\.{1,2};/;
+const UNRESERVED = /^[A-Za-z0-9._~-]$/;
+
+/**
+ * `undefined` for what two servers could read differently. Dots are resolved, escapes that need
+ * not be are undone, and the rest are written in capitals, so that one path has one spelling.
+ */
+export function canonicalTarget(target: string): Target | undefined {
+  if (!PRINTABLE.test(target) || !target.startsWith("/") || target.startsWith("//")) return undefined;
+  if (target.includes("#") || target.includes("\\")) return undefined;
+  const cut = target.indexOf("?");
+  const raw = cut < 0 ? target : target.slice(0, cut);
+  const query = cut < 0 ? "" : target.slice(cut + 1);
+  if (DISGUISED.test(raw)) return undefined;
+  const plain = undoEscapes(raw);
+  if (plain === undefined || DOTS_WITH_PARAMETERS.test(plain)) return undefined;
+  const path = resolveDots(plain);
+  return path.startsWith("//") ? undefined : { path, query };
+}
+
+function undoEscapes(path: string): string | undefined {
+  let isBroken = false;
+  const plain = path.replaceAll(/%(.{0,2})/g, (whole, digits: string) => {
+    if (!/^[0-9a-f]{2}$/i.test(digits)) {
+      isBroken = true;
+      return whole;
+    }
+    const character = String.fromCharCode(Number.parseInt(digits, 16));
+    return UNRESERVED.test(character) ? character : `%${digits.toUpperCase()}`;
+  });
+  return isBroken ? undefined : plain;
+}
+
+function resolveDots(path: string): string {
+  const kept: string[] = [];
+  const segments = path.split("/").slice(1);
+  for (const [at, segment] of segments.entries()) {
+    const isLast = at === segments.length - 1;
+    if (segment === "..") kept.pop();
+    else if (segment !== ".") kept.push(segment);
+    if (isLast && (segment === "." || segment === "..")) kept.push("");
+  }
+  return `/${kept.join("/")}`;
+}
+
+/** `*` is anything but a slash, `**` is anything; everything else means itself. */
+export function compilePath(glob: string): RegExp {
+  const source = glob
+    .split(/(\*{1,2})/)
+    .map((part) =>
+      part === "**" ? ".*" : part === "*" ? "[^/]*" : part.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"),
+    )
+    .join("");
+  return new RegExp(`^${source}$`, "s");
+}
+
+/** The values a query has for a name; spelt otherwise than once, it has none that can be trusted. */
+export function queryValue(query: string, name: string): string | undefined {
+  const values = new URLSearchParams(query).getAll(name);
+  return values.length === 1 ? values[0] : undefined;
+}

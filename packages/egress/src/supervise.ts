@@ -1,0 +1,132 @@
+import {
+  type Guard,
+  type GuardDoor,
+  type NetworkCall,
+  SandboxerError,
+  type Terms,
+} from "@sandboxer/contract";
+import { type GuardOptions, keepGuard } from "./process.ts";
+import { type AuthorityKeys, newAuthority } from "./tls/certificate.ts";
+
+const ANSWERS_WITHIN_MS = 15_000;
+const KEPT_CALLS = 1_000;
+const TRY_AGAIN_MS = 1_000;
+
+/** What the gateway knows of a sandbox under guard, so that a new guard can be told all of it. */
+interface Watched {
+  readonly door: GuardDoor;
+  terms: Terms;
+  /** Changes that the guard has not answered yet. */
+  readonly turns: Map<number, () => void>;
+  lastTurn: number;
+  readonly authority: AuthorityKeys;
+  readonly calls: NetworkCall[];
+  /** Where a call with this key of the guard's lies. */
+  readonly seqs: Map<number, number>;
+  lastSeq: number;
+  readonly watching: PromiseWithResolvers<void>;
+}
+
+/** The gateway's side of the guard. */
+export function createGuard(options: GuardOptions): Guard {
+  const watched = new Map<string, Watched>();
+
+  const tell = (sandbox: string, { door, terms, authority }: Watched): void =>
+    guard.say({ op: "protect", sandbox, socket: door.socketPath, ...terms, authority });
+  const hear = ({ event, sandbox, key, call, reason, turn }: Record<string, unknown>): void => {
+    const one = watched.get(String(sandbox));
+    if (!one) return;
+    if (event === "watching") one.watching.resolve();
+    else if (event === "changed") one.turns.get(Number(turn))?.();
+    else if (event === "call") remember(one, Number(key), call as Omit<NetworkCall, "seq">);
+    else if (event === "lost") {
+      one.watching.reject(unavailable(String(reason)));
+      // It may have been somebody else's turn. Until then the sandbox itself refuses everything.
+      const again = () => watched.get(String(sandbox)) === one && tell(String(sandbox), one);
+      setTimeout(again, TRY_AGAIN_MS).unref();
+    }
+  };
+  const guard = keepGuard(options, {
+    hear,
+    started() {
+      for (const [sandbox, one] of watched) {
+        one.seqs.clear();
+        // What it is told now is all there is, changes that were on their way included.
+        for (const heard of one.turns.values()) heard();
+        tell(sandbox, one);
+      }
+    },
+    isNeeded: () => watched.size > 0,
+  });
+  const forget = (sandbox: string): void => {
+    if (watched.delete(sandbox)) guard.say({ op: "forget", sandbox });
+  };
+
+  return {
+    async protect(sandboxId, door, terms) {
+      const known = watched.get(sandboxId);
+      const one = watch(sandboxId, door, terms, known);
+      watched.set(sandboxId, one);
+      // One that starts now is told of all of them.
+      if (!guard.start()) tell(sandboxId, one);
+      try {
+        await within(one.watching.promise, ANSWERS_WITHIN_MS);
+      } catch (error) {
+        if (watched.get(sandboxId) === one) forget(sandboxId);
+        throw error;
+      }
+      return { certificate: one.authority.certificate };
+    },
+    async change(sandboxId, terms) {
+      const one = watched.get(sandboxId);
+      if (!one) throw new SandboxerError("invalid_state", "nobody guards this sandbox");
+      one.terms = terms;
+      one.lastTurn += 1;
+      const turn = one.lastTurn;
+      const answer = Promise.withResolvers<void>();
+      one.turns.set(turn, answer.resolve);
+      guard.say({ op: "change", sandbox: sandboxId, ...terms, turn });
+      await within(answer.promise, ANSWERS_WITHIN_MS).finally(() => one.turns.delete(turn));
+    },
+    knows: (sandboxId) => watched.has(sandboxId),
+    forget,
+    calls: (sandboxId, afterSeq = 0) =>
+      (watched.get(sandboxId)?.calls ?? []).filter(({ seq }) => seq > afterSeq),
+    close: () => guard.close(),
+  };
+}
+
+function watch(sandboxId: string, door: GuardDoor, terms: Terms, known?: Watched): Watched {
+  const watching = Promise.withResolvers<void>();
+  watching.promise.catch(() => {});
+  const { authority = newAuthority(`sandboxer ${sandboxId}`), calls = [], lastSeq = 0 } = known ?? {};
+  return { door, terms, authority, calls, lastSeq, seqs: new Map(), turns: new Map(), lastTurn: 0, watching };
+}
+
+function remember(one: Watched, key: number, call: Omit<NetworkCall, "seq">): void {
+  const known = one.seqs.get(key);
+  if (known !== undefined) {
+    const at = one.calls.findLastIndex(({ seq }) => seq === known);
+    if (at >= 0) one.calls[at] = { ...call, seq: known };
+    return;
+  }
+  one.lastSeq += 1;
+  one.seqs.set(key, one.lastSeq);
+  one.calls.push({ ...call, seq: one.lastSeq });
+  if (one.calls.length > KEPT_CALLS) one.calls.shift();
+  if (one.seqs.size > KEPT_CALLS * 2) one.seqs.delete(one.seqs.keys().next().value as number);
+}
+
+async function within(answer: Promise<void>, ms: number): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(unavailable("it does not answer")), ms);
+  try {
+    await Promise.race([answer, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function unavailable(reason: string): SandboxerError {
+  return new SandboxerError("extension_unavailable", `the guard does not watch this sandbox: ${reason}`);
+}

@@ -1,0 +1,191 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createClient, type Sandbox } from "@sandboxer/sdk";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { WORLD } from "./lab/lab.ts";
+import { type Bench, curl, openBench, probe, text } from "./lab/sandbox.ts";
+
+const { describe } = await requires("linux-userns", "boxd", "egress-lab");
+
+const RULE = { host: "api.allowed.test" };
+const RAW = { host: "raw.allowed.test", protocol: "tcp" as const, ports: [7000] };
+
+describe("a guarded network, while things happen", () => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await openBench();
+    await bench.lab.name("api.allowed.test", [WORLD]);
+    await bench.lab.name("raw.allowed.test", [WORLD]);
+  });
+  afterAll(() => bench.close());
+  beforeEach(() => bench.lab.clear());
+
+  const reaches = async (sandbox: Sandbox) =>
+    text((await curl(sandbox, "https://api.allowed.test/")).stdout) === "hello from api.allowed.test\n";
+  const untilTrue = async (check: () => Promise<boolean>, withinMs: number) => {
+    for (const end = Date.now() + withinMs; Date.now() < end; await sleep(50)) if (await check()) return;
+    throw new Error("it never happened");
+  };
+
+  it("EG-14 a connection that loses its rule is closed within two seconds, and others are not", async () => {
+    const sandbox = await bench.sandbox({ rules: [RULE, RAW] });
+    const process = await sandbox.exec({
+      argv: [
+        "bash",
+        "-c",
+        "exec 3<>/dev/tcp/raw.allowed.test/7000; echo up >&3; head -1 <&3; cat <&3; echo closed",
+      ],
+    });
+    const seen: string[] = [];
+    const reading = (async () => {
+      for await (const event of process.events) if (event.type === "stdout") seen.push(text(event.data));
+    })();
+    await untilTrue(async () => seen.join("").includes("up"), 5_000);
+    await sandbox.changeNetwork({ egress: "guarded", rules: [RULE, RAW, { host: "more.test" }] });
+    await sleep(300);
+    expect(seen.join("")).toBe("up\n");
+    const since = Date.now();
+    await sandbox.changeNetwork({ egress: "guarded", rules: [RULE] });
+    await untilTrue(async () => seen.join("").includes("closed"), 2_000);
+    expect(Date.now() - since).toBeLessThan(2_000);
+    await reading;
+    expect((await bench.lab.look()).live).toBe(0);
+    expect(await reaches(sandbox)).toBe(true);
+  });
+
+  it("rules change while it runs, one way and the other", async () => {
+    const sandbox = await bench.sandbox({});
+    expect(await reaches(sandbox)).toBe(false);
+    await sandbox.changeNetwork({ egress: "guarded", rules: [RULE] });
+    expect(await reaches(sandbox)).toBe(true);
+    await sandbox.changeNetwork({ egress: "guarded" });
+    expect(await reaches(sandbox)).toBe(false);
+    const sealed = await bench.client.sandboxes.create({});
+    await expect(sealed.changeNetwork({ egress: "guarded", rules: [RULE] })).rejects.toMatchObject({
+      code: "invalid_state",
+    });
+  });
+
+  it("EG-20 with the guard or its relay killed, everything is refused at once; then it is guarded again", async () => {
+    const sandbox = await bench.sandbox({ rules: [RULE] });
+    expect(await reaches(sandbox)).toBe(true);
+    for (const victim of ["guard/main.ts", "relay"]) {
+      const [pid] = guardProcesses(bench.home, victim);
+      process.kill(pid as number, "SIGKILL");
+      const to = ["198.19.0.1", "198.18.0.1"].flatMap((host) => [80, 443].map((port) => [host, port]));
+      const answers = await probe(sandbox, { op: "tcp", to, wait: 2 });
+      for (const { got = "", seconds } of answers)
+        expect({ got, quick: (seconds ?? 9) < 1 }).toEqual({ got: "", quick: true });
+      await untilTrue(() => reaches(sandbox), 10_000);
+    }
+  });
+
+  it("holds after pause and resume", async () => {
+    const sandbox = await bench.sandbox({ rules: [RULE] });
+    expect(await reaches(sandbox)).toBe(true);
+    await sandbox.pause();
+    await sleep(200);
+    await sandbox.resume();
+    expect(await reaches(sandbox)).toBe(true);
+    expect((await curl(sandbox, "https://evil.test/")).exit).not.toEqual({ kind: "exited", code: 0 });
+  });
+
+  it("two sandboxes have rules of their own", async () => {
+    const [open, closed] = [await bench.sandbox({ rules: [RULE] }), await bench.sandbox({ rules: [RAW] })];
+    expect([await reaches(open), await reaches(closed)]).toEqual([true, false]);
+    const { calls } = await closed.networkCalls();
+    expect(calls.map(({ host, verdict }) => ({ host, verdict }))).toEqual([
+      { host: "api.allowed.test", verdict: "denied" },
+    ]);
+  });
+
+  it("whoever is attached with fewer names has those, and the sandbox keeps its own", async () => {
+    const sandbox = await bench.sandbox({ rules: [RULE, RAW] });
+    const { core } = bench.gateway;
+    const owner = await core.authenticate(bench.gateway.apiKey);
+    const { apiKey, key } = await core.createKey(owner, { role: "operator", kind: "agent" });
+    const agent = createClient({ url: "http://localhost", apiKey, fetch: bench.gateway.fetch });
+    const terms = { mode: "chosen", sandbox: sandbox.id, keyId: key.id, access: "read-only" } as const;
+    const { attachment } = await core.attach(owner, { ...terms, rules: ["raw.allowed.test:7000"] });
+    const reviewer = await agent.sandboxes.get(sandbox.id);
+    expect([await reaches(reviewer), await reaches(sandbox)]).toEqual([false, true]);
+    const line = "exec 3<>/dev/tcp/raw.allowed.test/7000; echo hi >&3; head -1 <&3";
+    expect(text((await reviewer.run(["bash", "-c", line])).stdout)).toBe("hi\n");
+    const { calls } = await sandbox.networkCalls();
+    const denied = calls.filter(({ verdict }) => verdict === "denied");
+    expect(denied).toMatchObject([
+      { host: "api.allowed.test", attachmentId: attachment.id, rule: "attachment" },
+    ]);
+    await expect(reviewer.changeNetwork({ egress: "guarded", mode: "audit" })).rejects.toMatchObject({
+      code: "policy_denied",
+    });
+    // One who shares the user cannot be told from the others: then all have what is common.
+    await core.attach(owner, { ...terms, access: "read-write", rules: ["raw.allowed.test"], name: "writer" });
+    expect(await reaches(sandbox)).toBe(false);
+  });
+
+  it("the user's own listeners work on every port, and no port is taken", async () => {
+    const sandbox = await bench.sandbox({ rules: [RULE] });
+    const script = `
+import socket, sys
+for port in [1, 53, 80, 443, 1080, 3128, 8080, 15001, 65535]:
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        with socket.socket(socket.AF_INET, kind) as one:
+            one.bind(("0.0.0.0", port))
+            if kind == socket.SOCK_STREAM:
+                one.listen()
+                with socket.create_connection(("127.0.0.1", port), 1) as client: pass
+print("all")`;
+    const { stdout, stderr } = await sandbox.run(["python3", "-c", script], { user: "root" });
+    expect({ out: text(stdout), err: text(stderr) }).toEqual({ out: "all\n", err: "" });
+    const tables = await sandbox.run([
+      "sh",
+      "-c",
+      "cat /proc/net/tcp /proc/net/udp | grep -c ' 0A \\|:0035'",
+    ]);
+    expect(text(tables.stdout).trim()).toBe("0");
+  });
+
+  it("proxies are there for programs that want one, under the same rules", async () => {
+    const sandbox = await bench.sandbox({ rules: [RULE, { host: "api.allowed.test", protocol: "http" }] });
+    const through = async (proxy: string, url: string) =>
+      text((await curl(sandbox, "--proxy", proxy, url)).stdout);
+    for (const proxy of ["http://198.18.0.1:3128", "socks5://198.18.0.1:1080", "socks5h://198.18.0.1:1080"]) {
+      expect(await through(proxy, "https://api.allowed.test/")).toBe("hello from api.allowed.test\n");
+      expect(await through(proxy, "https://evil.test/")).toBe("");
+      expect(await through(proxy, `https://${WORLD}/`)).toBe("");
+    }
+    expect(await through("http://198.18.0.1:3128", "http://api.allowed.test/plain")).toBe(
+      "hello from api.allowed.test\n",
+    );
+    expect(await through("http://198.18.0.1:3128", "http://evil.test/plain")).toContain("no rule allows");
+    const { records } = await bench.lab.look();
+    expect(records.filter(({ kind, what }) => kind === "dns" && what.includes("evil"))).toEqual([]);
+  });
+
+  it("audit lets a run through and proposes the rules it would have needed", async () => {
+    const sandbox = await bench.sandbox({ mode: "audit" });
+    expect(await reaches(sandbox)).toBe(true);
+    const { calls, proposed } = await sandbox.networkCalls();
+    expect(calls.at(-1)).toMatchObject({ host: "api.allowed.test", verdict: "audited" });
+    expect(proposed).toEqual([{ effect: "allow", host: "api.allowed.test", protocol: "https" }]);
+    await sandbox.changeNetwork({ egress: "guarded", rules: proposed });
+    expect(await reaches(sandbox)).toBe(true);
+  });
+});
+
+/** The processes of this bench's guard whose command line says so. */
+function guardProcesses(home: string, what: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+        return line.includes(`${home}/guard`) && line.includes(what) && !line.startsWith("nsenter");
+      } catch {
+        return false;
+      }
+    });
+}

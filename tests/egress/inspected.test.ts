@@ -1,0 +1,121 @@
+import type { Sandbox } from "@sandboxer/sdk";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { WORLD } from "./lab/lab.ts";
+import { type Bench, openBench, text } from "./lab/sandbox.ts";
+
+const { describe } = await requires("linux-userns", "boxd", "egress-lab");
+
+/** Without a word about certificates: the sandbox trusts its own authority. */
+const curl = (sandbox: Sandbox, ...args: string[]) =>
+  sandbox.run(["curl", "--silent", "--show-error", "--max-time", "10", ...args], { timeoutMs: 20_000 });
+
+describe("requests that are read", () => {
+  let bench: Bench;
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    bench = await openBench();
+    for (const name of ["api.allowed.test", "selfsigned.bad.test", "wrongname.bad.test"]) {
+      await bench.lab.name(name, [WORLD]);
+    }
+    await bench.lab.name("expired.bad.test", [WORLD]);
+    sandbox = await bench.sandbox({
+      rules: [
+        { host: "api.allowed.test", methods: ["GET", "POST"], paths: ["/v1/**", "/echo", "/ws"] },
+        { host: "api.allowed.test", protocol: "http", access: "read-only" },
+        { host: "*.bad.test", access: "read-only" },
+      ],
+    });
+  });
+  afterAll(() => bench.close());
+  beforeEach(() => bench.lab.clear());
+
+  const requests = async () => (await bench.lab.look()).records.filter(({ kind }) => kind === "request");
+
+  it("reach an allowed path through TLS that the sandbox trusts", async () => {
+    const { exit, stdout, stderr } = await curl(sandbox, "https://api.allowed.test/v1/x?q=1");
+    expect({ exit, stderr: text(stderr) }).toEqual({ exit: { kind: "exited", code: 0 }, stderr: "" });
+    expect(text(stdout)).toBe("hello from api.allowed.test\n");
+    expect((await requests()).map(({ what }) => what)).toEqual(["GET /v1/x?q=1"]);
+    expect((await sandbox.networkCalls()).calls.at(-1)).toMatchObject({
+      host: "api.allowed.test",
+      method: "GET",
+      path: "/v1/x",
+      verdict: "allowed",
+      status: 200,
+    });
+  });
+
+  it("carry a body, with a length and without one", async () => {
+    const data = "x".repeat(200_000);
+    await sandbox.files.write("/home/user/body", [new TextEncoder().encode(data)]);
+    await curl(sandbox, "--data-binary", "@/home/user/body", "https://api.allowed.test/v1/up");
+    const chunked = ["-H", "Transfer-Encoding: chunked", "--data-binary", "@/home/user/body"];
+    await curl(sandbox, ...chunked, "https://api.allowed.test/v1/up");
+    expect((await requests()).map(({ body }) => body?.length)).toEqual([200_000, 200_000]);
+  });
+
+  it("EG-14 are judged one by one on a connection that is kept", async () => {
+    const url = "https://api.allowed.test";
+    const both = await curl(
+      sandbox,
+      "-o",
+      "/dev/null",
+      "-w",
+      "%{http_code} ",
+      `${url}/v1/a`,
+      "-o",
+      "/dev/null",
+      `${url}/v2/b`,
+    );
+    expect(text(both.stdout)).toBe("200 403 ");
+    expect((await requests()).map(({ what }) => what)).toEqual(["GET /v1/a"]);
+  });
+
+  it("EG-11 never reach a server that is not who it should be", async () => {
+    for (const name of ["selfsigned", "wrongname", "expired"]) {
+      const { stdout } = await curl(
+        sandbox,
+        "-o",
+        "/dev/null",
+        "-w",
+        "%{http_code}",
+        `https://${name}.bad.test/`,
+      );
+      expect({ name, code: text(stdout) }).toEqual({ name, code: "502" });
+    }
+    expect(await requests()).toEqual([]);
+  });
+
+  it("speak plain HTTP where a rule says so, and say why not elsewhere", async () => {
+    const allowed = await curl(sandbox, "http://api.allowed.test/anything");
+    expect(text(allowed.stdout)).toBe("hello from api.allowed.test\n");
+    const denied = await curl(sandbox, "-w", " %{http_code}", "http://evil.test/secret");
+    expect(text(denied.stdout)).toContain("no rule allows GET evil.test:80/secret");
+    expect(text(denied.stdout)).toContain("403");
+    expect((await requests()).map(({ what }) => what)).toEqual(["GET /anything"]);
+  });
+
+  it("EG-16 open a WebSocket where a rule allows its path, and nowhere else", async () => {
+    const upgrade = ["-H", "Connection: Upgrade", "-H", "Upgrade: websocket", "-H", "Sec-WebSocket-Key: x"];
+    const code = async (path: string, ...more: string[]) => {
+      const { stdout } = await curl(
+        sandbox,
+        ...upgrade,
+        ...more,
+        "--max-time",
+        "1",
+        "-o",
+        "/dev/null",
+        "-w",
+        "%{http_code}",
+        `https://api.allowed.test${path}`,
+      );
+      return text(stdout);
+    };
+    expect(await code("/ws")).toBe("101");
+    expect(await code("/other")).toBe("403");
+    expect(await code("/ws", "-H", "Upgrade: h2c")).toBe("400");
+    expect((await requests()).map(({ what }) => what)).toEqual(["UPGRADE /ws"]);
+  });
+});

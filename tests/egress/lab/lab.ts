@@ -1,0 +1,120 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** Something that reached the far side. */
+export interface Recorded {
+  readonly kind: "dns" | "connection" | "request";
+  readonly what: string;
+  readonly headers?: string[];
+  readonly body?: string;
+}
+
+export type WorldOrder = { readonly id: number } & (
+  | { readonly op: "look" | "clear" }
+  | { readonly op: "name"; readonly name: string; readonly answers: string[][] }
+);
+
+export interface WorldAnswer {
+  readonly records: Recorded[];
+  /** Everything that came over the wire, of whatever kind. */
+  readonly packets: number;
+  readonly live: number;
+  readonly ca: string;
+}
+
+/** Addresses of the open internet, in a network that has no other machine. */
+export const WORLD = "93.184.216.34";
+export const OTHER = "93.184.216.35";
+export const PRIVATE = "10.9.9.9";
+export const METADATA = "169.254.169.254";
+const GUARD = "93.184.0.2";
+
+/** A network with two ends: the world at one, the guard at the other, and nothing else at all. */
+export interface Lab {
+  /** What starts the guard at its end. */
+  readonly prefix: readonly string[];
+  readonly dns: readonly string[];
+  /** The name has these addresses; given several lists, each question gets the next. */
+  name(name: string, ...answers: string[][]): Promise<void>;
+  look(): Promise<WorldAnswer>;
+  clear(): Promise<void>;
+  close(): void;
+}
+
+export async function openLab(): Promise<Lab> {
+  const world = spawn("unshare", ["--net", process.execPath, here("world.ts")], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  await once(world, "message");
+  const end = spawn("unshare", ["--net", "cat"], { stdio: ["pipe", "pipe", "inherit"] });
+  end.stdin?.write("ready\n");
+  await once(end.stdout as NonNullable<typeof end.stdout>, "data");
+  await wire(world.pid as number, end.pid as number);
+  return labOf(world, end);
+}
+
+async function wire(world: number, guard: number): Promise<void> {
+  await run("ip", [
+    "link",
+    "add",
+    "w0",
+    "netns",
+    `${world}`,
+    "type",
+    "veth",
+    "peer",
+    "name",
+    "g0",
+    "netns",
+    `${guard}`,
+  ]);
+  const at = (pid: number, line: string) =>
+    run("nsenter", [`--net=/proc/${pid}/ns/net`, "ip", ...line.split(" ")]);
+  for (const address of [`${WORLD}/16`, `${OTHER}/16`, `${PRIVATE}/8`, `${METADATA}/16`]) {
+    await at(world, `addr add ${address} dev w0`);
+  }
+  await at(guard, `addr add ${GUARD}/16 dev g0`);
+  for (const [pid, name] of [
+    [world, "w0"],
+    [guard, "g0"],
+  ] as const) {
+    await at(pid, `link set ${name} addrgenmode none`);
+    for (const up of ["lo", name]) await at(pid, `link set ${up} up`);
+  }
+  // Whatever is dialled gets there: that nothing does is then the guard's doing.
+  await at(guard, `route add default via ${WORLD}`);
+}
+
+function labOf(world: ChildProcess, end: ChildProcess): Lab {
+  let last = 0;
+  const ask = (order: Record<string, unknown>): Promise<WorldAnswer> => {
+    last += 1;
+    const id = last;
+    return new Promise((resolve) => {
+      const hear = (answer: unknown) => {
+        if ((answer as { id?: number }).id !== id) return;
+        world.off("message", hear);
+        resolve(answer as WorldAnswer);
+      };
+      world.on("message", hear);
+      world.send({ ...order, id });
+    });
+  };
+  return {
+    prefix: ["nsenter", `--net=/proc/${end.pid}/ns/net`, "--"],
+    dns: [WORLD],
+    name: async (name, ...answers) => void (await ask({ op: "name", name, answers })),
+    look: () => ask({ op: "look" }),
+    clear: async () => void (await ask({ op: "clear" })),
+    close() {
+      world.disconnect();
+      end.stdin?.end();
+    },
+  };
+}
+
+const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));

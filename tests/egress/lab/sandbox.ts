@@ -1,0 +1,75 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CreateBody, ExecResult, GuardedNetworkInput } from "@sandboxer/contract";
+import { type Gateway, openGateway, silent } from "@sandboxer/gateway";
+import { type Client, createClient, type Sandbox } from "@sandboxer/sdk";
+import { endProcessesOf } from "../../capabilities/processes.ts";
+import { type Lab, openLab } from "./lab.ts";
+
+/** A gateway whose guard looks out on the lab. */
+export interface Bench {
+  readonly lab: Lab;
+  readonly client: Client;
+  readonly home: string;
+  readonly gateway: Gateway;
+  sandbox(network: Omit<GuardedNetworkInput, "egress">, more?: CreateBody): Promise<Sandbox>;
+  close(): Promise<void>;
+}
+
+export async function openBench(environment: Record<string, string> = {}): Promise<Bench> {
+  Object.assign(process.env, environment);
+  const home = await mkdtemp(join(tmpdir(), "sandboxer-egress-"));
+  const lab = await openLab();
+  const { ca } = await lab.look();
+  const caFile = join(home, "lab.pem");
+  await writeFile(caFile, ca);
+  const guard = { prefix: lab.prefix, dns: lab.dns, caFile };
+  const gateway = await openGateway({ home, listen: false, log: silent, guard });
+  const client = createClient({ url: "http://localhost", apiKey: gateway.apiKey, fetch: gateway.fetch });
+  return {
+    lab,
+    client,
+    home,
+    gateway,
+    async sandbox(network, more = {}) {
+      const sandbox = await client.sandboxes.create({ ...more, network: { egress: "guarded", ...network } });
+      await sandbox.files.write("/home/user/lab.pem", [new TextEncoder().encode(ca)]);
+      return sandbox;
+    },
+    async close() {
+      for (const { id } of (await gateway.core.list(await gateway.core.authenticate(gateway.apiKey)))
+        .sandboxes) {
+        await (await client.sandboxes.get(id)).destroy().catch(() => {});
+      }
+      await gateway.close();
+      lab.close();
+      endProcessesOf(home);
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** `curl` as anybody would type it, trusting the lab's servers. */
+export function curl(sandbox: Sandbox, ...args: string[]): Promise<ExecResult> {
+  const usual = ["--silent", "--show-error", "--max-time", "10", "--cacert", "/home/user/lab.pem"];
+  return sandbox.run(["curl", ...usual, ...args], { timeoutMs: 20_000 });
+}
+
+interface Probed {
+  readonly got?: string;
+  readonly error?: string;
+  readonly errno?: number;
+  readonly seconds?: number;
+}
+
+/** What a program gets that asks the kernel itself. */
+export async function probe(sandbox: Sandbox, order: Record<string, unknown>): Promise<Probed[]> {
+  const script = await readFile(new URL("probe.py", import.meta.url));
+  await sandbox.files.write("/home/user/probe.py", [script]);
+  const { stdout, stderr } = await sandbox.run(["python3", "/home/user/probe.py", JSON.stringify(order)]);
+  if (stdout.length === 0) throw new Error(text(stderr));
+  return JSON.parse(text(stdout));
+}
+
+export const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

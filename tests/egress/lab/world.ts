@@ -1,0 +1,93 @@
+import { readFileSync } from "node:fs";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { createServer, type Socket } from "node:net";
+import { createSecureContext, type SecureContext } from "node:tls";
+import { authorityOf, newAuthority } from "../../../packages/egress/src/tls/certificate.ts";
+import { serveDns } from "./dns.ts";
+import type { Recorded, WorldAnswer, WorldOrder } from "./lab.ts";
+
+/** The far side, alone in a network of its own: a resolver, servers, and a record of all that reached it. */
+const records: Recorded[] = [];
+const zone = new Map<string, string[][]>();
+const keys = newAuthority("lab");
+const authority = authorityOf(keys);
+const stranger = authorityOf(newAuthority("nobody"));
+const contexts = new Map<string, SecureContext>();
+const live = new Set<Socket>();
+
+serveDns(zone, (question) => records.push({ kind: "dns", what: question }));
+
+function contextFor(name: string): SecureContext {
+  const known = contexts.get(name);
+  if (known) return known;
+  const issuer = name.startsWith("selfsigned.") ? stranger : authority;
+  const past = { from: new Date("2020-01-01"), to: new Date("2020-02-01") };
+  const shown = name.startsWith("wrongname.") ? "other.test" : name;
+  const { cert, key } = issuer.issue(shown, name.startsWith("expired.") ? past : {});
+  const context = createSecureContext({ cert, key });
+  contexts.set(name, context);
+  return context;
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = "", url = "", rawHeaders } = request;
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks).toString("latin1");
+  records.push({ kind: "request", what: `${method} ${url}`, headers: rawHeaders, body });
+  const big = /^\/bytes\/(\d+)$/.exec(url)?.[1];
+  if (big) return void response.end(Buffer.alloc(Number(big), 120));
+  if (url.startsWith("/echo")) return void response.end(`${rawHeaders.join("\n")}\n${body}`);
+  if (url.startsWith("/redirect"))
+    return void response.writeHead(302, { location: "https://evil.test/" }).end();
+  response.end(`hello from ${request.headers.host}\n`);
+}
+
+function note(socket: Socket): void {
+  records.push({ kind: "connection", what: `${socket.localAddress}:${socket.localPort}` });
+  live.add(socket);
+  socket.on("error", () => {});
+  socket.once("close", () => live.delete(socket));
+}
+
+createHttpServer((request, response) => void answer(request, response))
+  .on("connection", note)
+  .on("upgrade", (request, socket) => {
+    records.push({ kind: "request", what: `UPGRADE ${request.url}`, headers: request.rawHeaders });
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    socket.pipe(socket);
+  })
+  .listen(80);
+createHttpsServer(
+  { SNICallback: (name, done) => done(null, contextFor(name)), ...authority.issue("default.test") },
+  (request, response) => void answer(request, response),
+)
+  .on("connection", note)
+  .on("upgrade", (request, socket) => {
+    records.push({ kind: "request", what: `UPGRADE ${request.url}`, headers: request.rawHeaders });
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    socket.pipe(socket);
+  })
+  .listen(443);
+/** Says what it hears. */
+createServer((socket) => {
+  note(socket);
+  socket.pipe(socket);
+}).listen(7000);
+
+function packets(): number {
+  const line = readFileSync("/proc/net/dev", "utf8")
+    .split("\n")
+    .find((one) => one.includes("w0:"));
+  return Number(line?.split(/[:\s]+/).filter(Boolean)[2] ?? 0);
+}
+
+process.on("message", (order: WorldOrder) => {
+  const say = (given: WorldAnswer) => process.send?.({ ...given, id: order.id });
+  if (order.op === "name") zone.set(order.name, order.answers);
+  if (order.op === "clear") records.splice(0);
+  say({ records: [...records], packets: packets(), live: live.size, ca: keys.certificate });
+});
+process.once("disconnect", () => process.exit(0));
+process.send?.({ id: 0 });
