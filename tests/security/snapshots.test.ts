@@ -182,13 +182,15 @@ describe("snapshots as an attacker meets them", () => {
   it("RE-3 leaves no half of one, and clears what a death left", async () => {
     await writeFile(join(home, "marker"), "");
     const { mkdir } = await import("node:fs/promises");
-    await mkdir(join(shelf(), "snp_aaaaaaaaaaaaaaaaaaaa.new/blobs"), { recursive: true });
+    await mkdir(join(shelf(), "snp_aaaaaaaaaaaaaaaaaaaa.999999999.new/blobs"), { recursive: true });
     await mkdir(join(shelf(), "snp_bbbbbbbbbbbbbbbbbbbb.old"), { recursive: true });
+    const living = `snp_dddddddddddddddddddd.${process.pid}.new`;
+    await mkdir(join(shelf(), living), { recursive: true });
     await mkdir(join(shelf(), "snp_cccccccccccccccccccc"), { recursive: true });
     expect(await client.snapshots.list()).toEqual([]);
     const { core } = gateway;
     await core.start();
-    expect((await readdir(shelf())).filter((name) => name.includes("."))).toEqual([]);
+    expect((await readdir(shelf())).filter((name) => name.includes("."))).toEqual([living]);
   });
 });
 

@@ -41,6 +41,11 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     snapshots: () => import("./commands/snapshots.ts"),
     fork: () => import("./commands/fork.ts"),
   },
+  "Copies of one:": {
+    snapshot: () => import("./commands/snapshot.ts"),
+    snapshots: () => import("./commands/snapshots.ts"),
+    fork: () => import("./commands/fork.ts"),
+  },
   "Sharing one:": {
     attach: () => import("./commands/attach.ts"),
     attachments: () => import("./commands/attach.ts"),

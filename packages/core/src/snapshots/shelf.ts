@@ -52,7 +52,7 @@ export function openShelf({ dir, privateKey }: ShelfOptions): Shelf {
       throw new SandboxerError("not_found", `no snapshot ${idOrName}`);
     },
     async add(principal, id, fill) {
-      const draft = `${pathOf(id)}.new`;
+      const draft = `${pathOf(id)}.${process.pid}.new`;
       await mkdir(draft, { recursive: true, mode: 0o700 });
       try {
         const snapshot = await fill(draft);
@@ -77,10 +77,20 @@ export function openShelf({ dir, privateKey }: ShelfOptions): Shelf {
     },
     async sweep() {
       for (const name of await readdir(dir).catch(() => [])) {
-        if (/\.(?:new|old)$/.test(name)) await rm(join(dir, name), { recursive: true, force: true });
+        const [left, pid] = /\.(?:(\d+)\.)?(?:new|old)$/.exec(name) ?? [];
+        // Another process of this home may be at it.
+        if (left && !isAlive(Number(pid))) await rm(join(dir, name), { recursive: true, force: true });
       }
     },
   };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
 
 async function readRecord(path: string) {
