@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Result } from "./measure.ts";
 import { statistics } from "./statistics.ts";
-import { absences, stages, table, YARDSTICKS } from "./table.ts";
+import { absences, goals, stages, table, YARDSTICKS } from "./table.ts";
 
 const results: Result[] = [
   {
@@ -36,5 +36,15 @@ describe("table", () => {
 
   it("tells the stages of our own cycle", () => {
     expect(stages(results)).toEqual([`${YARDSTICKS[0]}: create 1.50 / 1.50`]);
+  });
+
+  it("holds the goals against docker, where both were measured", () => {
+    const docker = {
+      name: "docker run / exec",
+      measures: { cycle: statistics([200]), exec: statistics([90]) },
+    };
+    expect(goals([...results, docker])).toEqual([
+      `cycle, ${YARDSTICKS[1]}: 50.0 × faster than docker run / exec (goal ≥ 25)`,
+    ]);
   });
 });

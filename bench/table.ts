@@ -63,3 +63,21 @@ function align(rows: readonly (readonly string[])[]): string {
     "\n",
   );
 }
+
+/** How many times faster ours must be, by what the peers' own commands take. */
+const GOALS = [
+  { ours: "sandboxer: HTTP + SDK", peer: "docker run / exec", what: "cycle", times: 25 },
+  { ours: "sandboxer: HTTP + SDK", peer: "docker run / exec", what: "exec", times: 30 },
+  { ours: "sandboxer run", peer: "docker run / exec", what: "cycle", times: 2 },
+];
+
+/** One line a goal, whether it is reached or not. */
+export function goals(results: readonly Result[]): string[] {
+  const medianOf = (name: string, what: string) =>
+    results.find((one) => one.name === name)?.measures[what]?.medianMs;
+  return GOALS.flatMap(({ ours, peer, what, times }) => {
+    const [own, theirs] = [medianOf(ours, what), medianOf(peer, what)];
+    if (own === undefined || theirs === undefined) return [];
+    return `${what}, ${ours}: ${(theirs / own).toFixed(1)} × faster than ${peer} (goal ≥ ${times})`;
+  });
+}

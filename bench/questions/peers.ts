@@ -10,7 +10,7 @@ import { runc } from "../peers/runc.ts";
 import { sandboxRuntime } from "../peers/sandbox-runtime.ts";
 import { spawnTrue } from "../peers/spawn.ts";
 import type { Question } from "../question.ts";
-import { absences, stages, table } from "../table.ts";
+import { absences, goals, stages, table } from "../table.ts";
 
 const OURS = [localEngine, gateway, cli];
 const PEERS = [spawnTrue, bubblewrap, sandboxRuntime, runc, gvisor, dockerApi, docker];
@@ -33,6 +33,7 @@ export const question: Question = {
       lines: [
         `median / p95 in ms of ${rounds} interleaved rounds; no pool\n\n${table(results)}\n`,
         ...stages(results),
+        ...goals(results),
         ...absences(results),
       ],
     };

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { newRowId, newSandboxId } from "@sandboxer/contract";
+import { collect, newRowId, newSandboxId } from "@sandboxer/contract";
 import { createDockerExtension } from "@sandboxer/extensions/docker";
 import { openGateway } from "@sandboxer/gateway";
 import { createClient } from "@sandboxer/sdk";
@@ -60,6 +60,24 @@ describe("the docker extension", () => {
     expect(await extension().list(context)).toEqual([]);
     expect(await docker("ps", "--all", "--quiet", "--no-trunc"), "control").toContain(foreign);
     await docker("rm", foreign);
+  });
+
+  it("tells users apart: one who is admitted reads what the ordinary user wrote, and cannot change it", async () => {
+    const sandboxId = newSandboxId();
+    const box = await extension().create({ ...PLAIN_SPEC, image }, { ...context, sandboxId });
+    await box.files.write("mine", [Buffer.from("text")]);
+    const [user, again] = await Promise.all([box.users?.admit(20_001), box.users?.admit(20_001)]);
+    expect(again).toBe(user);
+    const say = async (script: string, who: string | undefined) => {
+      const request = { argv: ["sh", "-c", script], env: {}, stdin: false, ...(who && { user: who }) };
+      const { stdout, exit } = await collect(await box.exec(request, newRowId("att")));
+      return [Buffer.from(stdout).toString(), exit];
+    };
+    const done = { kind: "exited", code: 0 };
+    expect(await say("id -u; cat mine", user)).toEqual(["20001\ntext", done]);
+    expect((await say("echo x > mine || echo x > other || rm mine", user))[1]).not.toEqual(done);
+    expect(await say("cat mine; echo more > mine", undefined), "control").toEqual(["text", done]);
+    await extension().destroy(sandboxId, context);
   });
 
   it("hardens what it starts", async () => {

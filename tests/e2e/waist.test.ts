@@ -181,6 +181,18 @@ describe("the waist, from outside", () => {
     expect(listed).toMatch(/local.*\d+ms/);
   });
 
+  it("makes a tenant with limits of its own, which sees nothing of ours", async () => {
+    const { stdout } = await cli("orgs", "create", "acme", "--max-ttl", "1m", "--budget", "1.00");
+    const tenant = clientOf(stdout.trim());
+    const sandbox = await tenant.sandboxes.create({ ttlMs: 60_000 });
+    await expect(tenant.sandboxes.create({ ttlMs: 61_000 })).rejects.toMatchObject({ code: "policy_denied" });
+    await expect(tenant.budget.set(null)).rejects.toMatchObject({ code: "policy_denied" });
+    await expect(client.sandboxes.get(sandbox.id)).rejects.toMatchObject({ code: "not_found" });
+    await sandbox.destroy();
+    expect((await cli("orgs", "ls")).stdout).toContain("acme");
+    expect((await cli("budget", "set", "2.00", "--org", "acme")).stdout).toContain("limit $2");
+  });
+
   it("keeps to a budget, explains routes, and can be audited", async () => {
     const { spentMicroUsd } = await client.budget.get();
     await client.budget.set(spentMicroUsd + 70_000);

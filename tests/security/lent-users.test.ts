@@ -1,8 +1,11 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { chown, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Box } from "@sandboxer/contract";
+import { type Box, newSandboxId } from "@sandboxer/contract";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
+import { PLAIN_SPEC } from "../conformance/direct.ts";
 import { bringProbe, type Engine, openEngine, run, shell, start } from "./engine.ts";
 import { hostPidOf, idMapOf, initPidOf } from "./host-view.ts";
 import { CALLS } from "./verdicts.ts";
@@ -78,6 +81,35 @@ describe("users of an ordinary user's sandboxes, with subordinate ids", () => {
     const status = readFileSync(`/proc/${hostPidOf(first, program.pid ?? 0)}/status`, "utf8");
     expect(/^Groups:\s*(.*?)\s*$/m.exec(status)?.[1]).toBe(String(LENT_FROM + 999));
     await program.signal("KILL");
+  });
+
+  it("gives a folder of the user's to the sandbox's user, and root inside is a lent id", async () => {
+    const place = await mkdtemp(join(tmpdir(), "sandboxer-lent-"));
+    try {
+      await writeFile(join(place, "file"), "one\n", { mode: 0o600 });
+      for (const path of [place, join(place, "file")]) await chown(path, owner.uid, owner.gid);
+      const workspace = {
+        source: place,
+        target: "/workspace",
+        mode: "copy-on-write",
+        allowSensitive: false,
+      } as const;
+      const context = { installationId: "any", orgId: "any", sandboxId: newSandboxId() };
+      // Longer than the clock by which the kernel stamps files stands still.
+      await new Promise((resolve) => setTimeout(resolve, 15));
+      const working = await engine.extension.create({ ...PLAIN_SPEC, workspace }, context);
+      expect((await shell(working, "echo two >> file && id -u && cat file")).text).toBe("1000\none\ntwo\n");
+      expect(recordOf(engine, working)).toMatchObject({ ids: "shared" });
+      expect((await run(working, ["id", "-u"], { user: "nobody", cwd: "/" })).text).toBe("65534\n");
+      const map = `0 ${LENT_FROM} 1000 1000 ${owner.uid} 1 1001 ${LENT_FROM + 1000} 64535`;
+      const seen = readFileSync(`/proc/${initPidOf(engine.dir, working.ref)}/uid_map`, "utf8");
+      expect(seen.trim().replaceAll(/\s+/g, " ")).toBe(map);
+      expect(await working.workspace?.apply()).toMatchObject({ applied: 1, paths: ["file"] });
+      expect(statSync(join(place, "file")).uid).toBe(owner.uid);
+      await engine.destroy(working);
+    } finally {
+      await rm(place, { recursive: true });
+    }
   });
 
   it("leaves nothing behind, whoever inside it belonged to", async () => {

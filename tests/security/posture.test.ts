@@ -1,3 +1,6 @@
+import { chownSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Box, ExecInput } from "@sandboxer/contract";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -14,9 +17,9 @@ const LENT_FROM = 700_000;
 
 /** Who runs the engine, and the ways its sandboxes come to be. An ordinary user cannot pause here. */
 const MODES = {
-  root: ["created", "resumed", "claimed"],
-  "a user with subordinate ids": ["created", "claimed"],
-  "a user with one id": ["created", "claimed"],
+  root: ["created", "resumed", "claimed", "with a workspace"],
+  "a user with subordinate ids": ["created", "claimed", "with a workspace"],
+  "a user with one id": ["created", "claimed", "with a workspace"],
 } as const;
 type Mode = keyof typeof MODES;
 
@@ -28,19 +31,34 @@ for (const mode of Object.keys(MODES) as Mode[]) {
       let probe: string;
       let first: number;
       let ids: Ids;
+      let folder: string;
+      const workspace = way === "with a workspace" ? "/workspace" : undefined;
+
+      const createOnFolder = (owner: { uid: number; gid: number } | undefined): Promise<Box> => {
+        if (owner) chownSync(folder, owner.uid, owner.gid);
+        const mode = "copy-on-write" as const;
+        const asked = { source: folder, target: "/workspace", mode, allowSensitive: true };
+        return engine.create(undefined, {}, { workspace: asked });
+      };
 
       beforeAll(async () => {
+        folder = mkdtempSync(join(tmpdir(), "sandboxer-posture-"));
         const lent = mode === "a user with subordinate ids" ? { lentFrom: LENT_FROM } : {};
         const owner = mode === "root" ? undefined : given["subordinate-ids"];
         const pool = way === "claimed" ? 1 : 0;
         engine = await openEngine({ boxdPath: given.boxd.path, pool, ...(owner && { owner }), ...lent });
-        box = await (way === "claimed" ? engine.claim() : engine.create());
+        if (workspace) box = await createOnFolder(owner);
+        else box = await (way === "claimed" ? engine.claim() : engine.create());
         if (way === "resumed") await engine.pauseAndResume(box);
         probe = await bringProbe(box, given.probe.path);
         first = initPidOf(engine.dir, box.ref);
-        ids = owner ? { ...owner, ...lent } : { base: idMapOf(first)[0]?.[1] ?? 0 };
+        const isUserInside = workspace !== undefined;
+        ids = owner ? { ...owner, ...lent, isUserInside } : { base: idMapOf(first)[0]?.[1] ?? 0 };
       });
-      afterAll(() => engine.close());
+      afterAll(async () => {
+        await engine.close();
+        rmSync(folder, { recursive: true, force: true });
+      });
 
       /** A program with more than one thread, looked at while it waits. */
       const findingsOf = async (role: Role, request: Partial<ExecInput>) => {
@@ -51,17 +69,28 @@ for (const mode of Object.keys(MODES) as Mode[]) {
         const facts = factsOf(hostPidOf(first, program.pid ?? 0));
         await program.signal("KILL");
         expect(facts.threads).toHaveLength(THREADS + 1);
-        return findings(facts, expectation(role, ids, factsOf(first)));
+        return findings(facts, expectation(role, ids, factsOf(first), workspace));
       };
 
       it("is that of the class it declares", () => {
         expect(engine.extension.manifest.isolation.class).toBe("container");
       });
 
+      if (workspace) {
+        it("of the first process, which may look at the workspace and at no other folder of the host", () => {
+          const { dev, ino } = statSync(folder);
+          for (const [descriptor, target] of Object.entries(factsOf(first).descriptors)) {
+            if (target !== "/") continue;
+            const found = statSync(`/proc/${first}/fd/${descriptor}`);
+            expect([found.dev, found.ino]).toEqual([dev, ino]);
+          }
+        });
+      }
+
       it("CA-9 of the first process", () => {
         const facts = factsOf(first);
         expect(facts.threads).toHaveLength(1);
-        expect(findings(facts, expectation("first", ids, facts))).toEqual([]);
+        expect(findings(facts, expectation("first", ids, facts, workspace))).toEqual([]);
       });
 
       it("of a program", async () => {
@@ -79,7 +108,7 @@ for (const mode of Object.keys(MODES) as Mode[]) {
         }
         expect(await findingsOf("user", {})).toEqual([]);
         const facts = factsOf(first);
-        expect(findings(facts, expectation("first", ids, facts))).toEqual([]);
+        expect(findings(facts, expectation("first", ids, facts, workspace))).toEqual([]);
       });
 
       if (mode === "a user with one id") {

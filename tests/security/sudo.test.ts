@@ -67,7 +67,8 @@ for (const mode of ["root", "a user with subordinate ids"] as const) {
       let shown = "";
       for await (const event of program.events) {
         if (event.type === "exit") expect(event.exit).toEqual({ kind: "exited", code: 3 });
-        if (event.type === "stdout") shown += Buffer.from(event.data).toString();
+        if (event.type !== "stdout") continue;
+        shown += Buffer.from(event.data).toString();
         if (shown === "up\n") await program.signal("TERM");
       }
       expect(shown).toBe("up\ncaught\n");
@@ -147,6 +148,9 @@ for (const mode of ["root", "a user with subordinate ids"] as const) {
       const asNobody = { user: "nobody", cwd: "/", env: { USER: "root", SUDO_UID: "0" } };
       expect(await says("sudo id", asNobody)).toEqual(["", line, refused]);
       expect(await says("sudo sudo -u user id -un")).toEqual(["user\n", "", ok]);
+      const guest = await box.users?.admit(60_001);
+      const asGuest = await shell(box, "id -u; sudo id", { user: guest, cwd: "/" });
+      expect([asGuest.text, asGuest.exit], "a read-only attachment").toEqual(["60001\n", refused]);
     });
 
     it("refuses everybody where root is denied", async () => {
@@ -157,6 +161,7 @@ for (const mode of ["root", "a user with subordinate ids"] as const) {
       await expect(start(denied, { argv: ["id"], user: "root" })).rejects.toMatchObject({
         code: "permission_denied",
       });
+      await expect(denied.users?.admit(60_001)).rejects.toMatchObject({ code: "unsupported" });
       await engine.destroy(denied);
     });
 

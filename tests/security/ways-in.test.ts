@@ -3,6 +3,7 @@ import type { LogRecord } from "@sandboxer/gateway";
 import { createClient } from "@sandboxer/sdk";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { configSchema } from "../../apps/gateway/src/config/schema.ts";
 import { documentOf } from "../../apps/gateway/src/openapi/document.ts";
 import { ROUTES } from "../../apps/gateway/src/rest/table.ts";
 import { requires } from "../capabilities/requires.ts";
@@ -90,6 +91,37 @@ describe("AZ-6 a page in a browser on this machine", () => {
       .map((line) => line.trim().split(/\s+/))
       .filter(([, at, , state]) => state === "0A" && at?.endsWith(`:${port}`));
     expect(local.map(([, at]) => at)).toEqual([`0100007F:${port}`]);
+  });
+});
+
+describe("AZ-6 a page that the operator allowed", () => {
+  it("may ask and read, and no other page with it", async () => {
+    const app = "https://app.test";
+    const open = await openTenants({
+      listen: { host: "127.0.0.1", port: 0 },
+      config: configSchema.parse({ allowed: { origins: [app] } }),
+    });
+    try {
+      const at = `${open.gateway.url}/v1/whoami`;
+      const preflight = (origin: string) =>
+        fetch(at, { method: "OPTIONS", headers: { origin, "access-control-request-method": "GET" } });
+      const asked = await preflight(app);
+      expect(asked.status).toBe(204);
+      expect(asked.headers.get("access-control-allow-origin")).toBe(app);
+      expect(asked.headers.get("access-control-allow-headers")).toContain("authorization");
+      expect(asked.headers.get("access-control-allow-credentials")).toBeNull();
+      for (const origin of ["https://evil.test", `${app}.evil.test`, "null"]) {
+        const refused = await preflight(origin);
+        expect(refused.status, origin).toBe(403);
+        expect(refused.headers.get("access-control-allow-origin"), origin).toBeNull();
+      }
+      const headers = { origin: app, authorization: `Bearer ${open.ownerKey}` };
+      const answer = await fetch(at, { headers });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("access-control-expose-headers")).toContain("x-request-id");
+    } finally {
+      await open.close();
+    }
   });
 });
 

@@ -70,6 +70,7 @@ export async function openInstallation(
       extensions,
       prices: config.prices,
       sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
+      packageHosts: config.packageHosts,
       tethered,
       resident,
       guard,

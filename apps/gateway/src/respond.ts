@@ -47,13 +47,16 @@ async function send(body: ReadableStream<Uint8Array>, outgoing: ServerResponse):
   outgoing.once("close", leave);
   // What is there at once leaves together with the head; a head alone does not wait for long.
   const flushing = setImmediate(() => outgoing.flushHeaders());
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    if (!outgoing.write(value) && !outgoing.destroyed) await room(outgoing);
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      if (!outgoing.write(value) && !outgoing.destroyed) await room(outgoing);
+    }
+  } finally {
+    clearImmediate(flushing);
+    outgoing.off("close", leave);
   }
-  clearImmediate(flushing);
-  outgoing.off("close", leave);
   outgoing.end();
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { nameSchema } from "./ids.ts";
 import { microUsdSchema } from "./money.ts";
 import { sandboxSpecSchema } from "./spec.ts";
 
@@ -15,7 +16,12 @@ export const budgetSchema = z.strictObject({
 });
 export type Budget = z.infer<typeof budgetSchema>;
 
-export const setBudgetBodySchema = z.strictObject({ limitMicroUsd: microUsdSchema.nonnegative().nullable() });
+export const setBudgetBodySchema = z.strictObject({
+  limitMicroUsd: microUsdSchema.nonnegative().nullable(),
+  /** A tenant by name, for the installation's root key; left out, one's own org. */
+  org: nameSchema.optional(),
+});
+export type SetBudgetBody = z.input<typeof setBudgetBodySchema>;
 
 /** The end moves to this long from now. */
 export const extendBodySchema = z.strictObject({ ttlMs: sandboxSpecSchema.shape.ttlMs });

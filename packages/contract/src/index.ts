@@ -13,6 +13,7 @@ export {
   budgetSchema,
   type ExtendBody,
   extendBodySchema,
+  type SetBudgetBody,
   setBudgetBodySchema,
 } from "./budget.ts";
 export {

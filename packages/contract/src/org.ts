@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { nameSchema } from "./ids.ts";
+import { rightsSchema } from "./rights.ts";
 
 /** A tenant: keys, sandboxes, profiles, money and a log of its own, none of which another sees. */
 export const orgSchema = z.strictObject({
@@ -9,7 +10,8 @@ export const orgSchema = z.strictObject({
 });
 export type Org = z.infer<typeof orgSchema>;
 
-export const createOrgBodySchema = z.strictObject({ name: nameSchema });
+/** Its limits are its root key's, and so those of every key below; its budget is the operator's to set. */
+export const createOrgBodySchema = rightsSchema.extend({ name: nameSchema });
 export type CreateOrgBody = z.input<typeof createOrgBodySchema>;
 
 /** The root key of the new org; shown only here. */

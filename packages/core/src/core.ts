@@ -36,6 +36,7 @@ import type {
   RolledBack,
   Sandbox,
   SandboxState,
+  SetBudgetBody,
   Suggestion,
   TerminalSize,
   Webhook,
@@ -114,7 +115,7 @@ export interface Core {
   /** The account that the caller's sandboxes draw on. */
   getBudget(principal: Principal): Promise<Budget>;
   /** What the whole org may spend, `null` for no limit. The root key's alone. */
-  setBudget(principal: Principal, body: { limitMicroUsd: number | null }): Promise<Budget>;
+  setBudget(principal: Principal, body: SetBudgetBody): Promise<Budget>;
   /** Where it ran and why, how long, what it cost, and for whom. */
   receipt(principal: Principal, idOrName: string): Promise<Receipt>;
   /** Stops every process where it is; of what is paused, succeeds. Its time runs on. */

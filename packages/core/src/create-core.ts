@@ -35,6 +35,7 @@ import { createReaper } from "./lifecycle/reaper.ts";
 import { list } from "./list.ts";
 import { metrics } from "./metrics.ts";
 import { changeNetwork, networkCalls } from "./network/network.ts";
+import { type PackageHosts, usePackageHosts } from "./network/package-hosts.ts";
 import { createOrg, listOrgs } from "./orgs.ts";
 import { pause } from "./pause.ts";
 import { enterPreview, openPreview } from "./preview.ts";
@@ -74,6 +75,8 @@ export interface CoreOptions {
   readonly guard?: Guard | undefined;
   /** This process stays, and guards what runs already. */
   readonly resident?: boolean;
+  /** Where packages come from, by the name of their rule set; the same for all of a process. */
+  readonly packageHosts?: PackageHosts;
   /** Seals secrets in the store. Left out, what this process seals dies with it. */
   readonly sealer?: Sealer;
   /** What is created ends with this process, however that comes. */
@@ -85,6 +88,7 @@ export interface CoreOptions {
 /** What every verb stands on, with nothing running yet. */
 async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => void): Promise<House> {
   const { store, extensions, clock = systemClock, report = reportAsWarning } = options;
+  if (options.packageHosts) usePackageHosts(options.packageHosts);
   const journal = createJournal(store, report);
   const registry = createRegistry(extensions, clock, options.prices);
   const installationId = await store.claimMeta("installation-id", newRowId("ins"));

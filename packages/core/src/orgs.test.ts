@@ -21,7 +21,10 @@ it("makes tenants that see nothing of each other, once for an idempotency key", 
   const [one, two] = [await core.authenticate(acme.apiKey), await core.authenticate(other.apiKey)];
   const { id } = await core.create(one, { name: "box", visibility: "org" });
   await core.publishProfile(one, { schema: 1, name: "theirs" });
-  await core.setBudget(one, { limitMicroUsd: 9_000_000 });
+  await refusal(core.setBudget(one, { limitMicroUsd: 9_000_000 }), "policy_denied");
+  await core.setBudget(operator, { limitMicroUsd: 9_000_000, org: "acme" });
+  expect(await core.getBudget(one)).toMatchObject({ limitMicroUsd: 9_000_000 });
+  await refusal(core.setBudget(operator, { limitMicroUsd: 1, org: "nobody" }), "not_found");
   for (const stranger of [two, operator]) {
     await refusal(core.get(stranger, id), "not_found");
     await refusal(core.getProfile(stranger, "theirs"), "not_found");
@@ -34,7 +37,24 @@ it("makes tenants that see nothing of each other, once for an idempotency key", 
   for (const tenant of [one, two]) {
     await refusal(core.createOrg(tenant, { name: "third" }), "policy_denied");
     await refusal(core.listOrgs(tenant), "policy_denied");
+    await refusal(core.setBudget(tenant, { limitMicroUsd: 1, org: "acme" }), "policy_denied");
   }
   const admin = await core.authenticate((await core.createKey(operator, { role: "admin" })).apiKey);
   await refusal(core.createOrg(admin, { name: "third" }), "policy_denied");
+});
+
+it("holds every key of a tenant to the tenant's own limits and budget", async () => {
+  const { core, store } = await openGateway(undefined, openStore());
+  const operatorKey = newApiKey();
+  await enrolRootKey(store, operatorKey);
+  const limits = { extensions: ["elsewhere"], maximumTtlMs: 60_000, budgetMicroUsd: 50_000 };
+  const narrow = await core.createOrg(await core.authenticate(operatorKey), { name: "narrow", ...limits });
+  const root = await core.authenticate(narrow.apiKey);
+  const child = await core.authenticate((await core.createKey(root, { role: "operator" })).apiKey);
+  for (const who of [root, child]) {
+    await refusal(core.create(who, { extensions: ["plain"] }), "policy_denied");
+    await refusal(core.create(who, { ttlMs: 60_001 }), "policy_denied");
+  }
+  await refusal(core.createKey(root, { extensions: ["plain"] }), "policy_denied");
+  expect(await core.getBudget(child)).toMatchObject({ accountId: root.orgId, limitMicroUsd: 50_000 });
 });

@@ -16,7 +16,7 @@ import { authorize } from "./policy/authorize.ts";
 import { answerSealedOnce } from "./sealed-answer.ts";
 
 /** Tenants are the operator's to make: whoever holds the installation's own root key. */
-async function authorizeOrgs(house: House, { chain, orgId }: Principal): Promise<void> {
+export async function authorizeOrgs(house: House, { chain, orgId }: Principal): Promise<void> {
   authorize(chain, "org.write");
   if (chain.length === 1 && orgId === (await house.store.rootOrgId())) return;
   throw new SandboxerError("policy_denied", "only the installation's root key keeps orgs", {
@@ -32,7 +32,7 @@ export async function createOrg(
   once: Once = {},
 ): Promise<CreatedOrg> {
   await authorizeOrgs(house, principal);
-  const { name } = parse(createOrgBodySchema, body);
+  const { name, budgetMicroUsd, ...rights } = parse(createOrgBodySchema, body);
   const asked = { operation: "org.create", body, once };
   return answerSealedOnce<CreatedOrg>(house, principal, asked, async (claimed) => {
     const createdAtMs = house.clock.nowMs();
@@ -42,11 +42,12 @@ export async function createOrg(
       id: newRowId("key"),
       orgId: org.id,
       principal: { id: newRowId("prn"), kind: "user" as const },
-      rights: {},
+      rights,
       hash: hashKey(created.apiKey),
       createdAtMs,
     };
-    await house.store.insertOrg({ org, key, principalId: principal.id }, claimed?.(created));
+    const insert = { org, key, principalId: principal.id, limitMicroUsd: budgetMicroUsd };
+    await house.store.insertOrg(insert, claimed?.(created));
     return created;
   });
 }

@@ -59,18 +59,18 @@ export async function tryEach(
   throw new SandboxerError("internal", "a plan without a candidate reached its tries");
 }
 
-/** What the extension is asked for. Its row keeps what was asked of us. */
-function specOf({ spec }: Sandbox): SandboxSpec {
-  if (spec.network.egress === "deny") return spec;
-  return { ...spec, env: { ...TRUST_VARIABLES, ...spec.env } };
-}
-
 /** What takes long is an event of its own, so that whoever waits can see why. */
 function tell(house: House, { id: sandboxId, orgId }: Sandbox, extensionId: string, message: string): void {
   const event = { type: "sandbox.preparing", orgId, atMs: house.clock.nowMs(), sandboxId } as const;
   house.journal
     .record({ ...event, data: { extensionId, message: message.slice(0, 500) } })
     .catch((error) => house.report("recording what takes long", SandboxerError.from(error)));
+}
+
+/** What the extension is asked for. Its row keeps what was asked of us. */
+function specOf({ spec }: Sandbox): SandboxSpec {
+  if (spec.network.egress === "deny") return spec;
+  return { ...spec, env: { ...TRUST_VARIABLES, ...spec.env } };
 }
 
 /** The row says `failed` and the hold is released; the error says what was tried. */

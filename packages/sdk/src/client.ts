@@ -62,7 +62,8 @@ export interface Client {
     /** The account that the key's sandboxes draw on. */
     get(): Promise<Budget>;
     /** What the whole org may spend, `null` for no limit. The root key's alone. */
-    set(limitMicroUsd: number | null): Promise<Budget>;
+    /** Of a tenant by name, for the installation's root key; of one's own org otherwise. */
+    set(limitMicroUsd: number | null, org?: string): Promise<Budget>;
   };
   /** Who the client's key belongs to, and what it may do. */
   whoami(): Promise<Whoami>;
@@ -118,7 +119,8 @@ export function createClient(options: ClientOptions): Client {
     webhooks: openWebhooks(transport),
     budget: {
       get: () => transport.ask(budgetSchema, "GET", "/v1/budget"),
-      set: (limitMicroUsd) => transport.ask(budgetSchema, "PUT", "/v1/budget", { json: { limitMicroUsd } }),
+      set: (limitMicroUsd, org) =>
+        transport.ask(budgetSchema, "PUT", "/v1/budget", { json: { limitMicroUsd, org } }),
     },
     whoami: () => transport.ask(whoamiSchema, "GET", "/v1/whoami"),
     explain: (body = {}) => transport.ask(routePlanSchema, "POST", "/v1/route/explain", { json: body }),

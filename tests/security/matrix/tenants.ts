@@ -42,7 +42,7 @@ export async function openTenants(options: Partial<GatewayOptions> = {}): Promis
 
   const revoked = await root.keys.create({ name: "revoked" });
   await root.keys.revoke(revoked.key.id);
-  const expiresAtMs = Date.now() + 50;
+  const expiresAtMs = Date.now() + 1_500;
   const expiredKey = await derive({ name: "expired", expiresAtMs });
   const ownerKey = await derive({ name: "owner" });
   while (Date.now() <= expiresAtMs) await new Promise((resolve) => setTimeout(resolve, 10));

@@ -8,7 +8,13 @@ export type Role = "first" | "user" | "root" | "terminal";
 /** How the engine maps ids: a range for each sandbox, or an ordinary user's one, and what it is lent. */
 export type Ids =
   | { readonly base: number }
-  | { readonly uid: number; readonly gid: number; readonly lentFrom?: number };
+  | {
+      readonly uid: number;
+      readonly gid: number;
+      readonly lentFrom?: number;
+      /** The ordinary user is `user` inside, not root: with a workspace, whose owner it is. */
+      readonly isUserInside?: boolean;
+    };
 
 const NONE = "0000000000000000";
 /** CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE. */
@@ -44,15 +50,21 @@ const DESCRIPTORS: Record<Role, Expectation["descriptors"]> = {
   terminal: { most: 3, leadTo: /^\/dev\/pts\/\d+$/ },
 };
 
+/** What was changed in a workspace it finds out by comparing its layer with the folder below it. */
+const ON_A_WORKSPACE: Expectation["descriptors"] = {
+  most: 16,
+  leadTo: new RegExp(`${DESCRIPTORS.first.leadTo.source}|^/workspace/upper$|^/$`),
+};
+
 /** `first` are the facts of the sandbox's first process, whose namespaces the others share. */
-export function expectation(role: Role, ids: Ids, first: Facts): Expectation {
+export function expectation(role: Role, ids: Ids, first: Facts, workspace?: string): Expectation {
   const owned = ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"];
   return {
     ...identity(role, ids),
     namespaces: Object.fromEntries(owned.map((name) => [name, first.namespaces[name] ?? "none"])),
     hostNamespaces: hostNamespaces(),
-    mounts: expectedMounts(),
-    descriptors: DESCRIPTORS[role],
+    mounts: expectedMounts(workspace),
+    descriptors: role === "first" && workspace ? ON_A_WORKSPACE : DESCRIPTORS[role],
     devpts: first.devpts,
     hostLimits: hostLimits(),
     environment: ENVIRONMENTS[role],
@@ -93,8 +105,14 @@ function identity(role: Role, ids: Ids): Identity {
 
 function onHost(ids: Ids, kind: "uid" | "gid", inside: number): number {
   if ("base" in ids) return ids.base + inside;
-  return inside === 0 ? ids[kind] : (ids.lentFrom ?? 0) + inside - 1;
+  const { lentFrom = 0, isUserInside } = ids;
+  if (isUserInside) return inside === 1000 ? ids[kind] : lentFrom + inside;
+  return inside === 0 ? ids[kind] : lentFrom + inside - 1;
 }
 
-const mapOf = (ids: Ids, kind: "uid" | "gid"): string =>
-  "base" in ids ? `0 ${ids.base} 65536` : `0 ${ids[kind]} 1, 1 ${ids.lentFrom} 65535`;
+function mapOf(ids: Ids, kind: "uid" | "gid"): string {
+  if ("base" in ids) return `0 ${ids.base} 65536`;
+  const { lentFrom = 0, isUserInside } = ids;
+  if (!isUserInside) return `0 ${ids[kind]} 1, 1 ${lentFrom} 65535`;
+  return `0 ${lentFrom} 1000, 1000 ${ids[kind]} 1, 1001 ${lentFrom + 1000} 64535`;
+}

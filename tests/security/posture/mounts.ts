@@ -21,7 +21,8 @@ const mount = (path: string, type: string, flags: string): MountFacts => ({
   propagation: "",
 });
 
-export function expectedMounts(): MountFacts[] {
+/** `workspace`: where a copy-on-write one is. */
+export function expectedMounts(workspace?: string): MountFacts[] {
   const fromHost = FROM_HOST.map((name) => `/${name}`).filter((path) => {
     const found = lstatSync(path, { throwIfNoEntry: false });
     return found !== undefined && !found.isSymbolicLink();
@@ -44,6 +45,7 @@ export function expectedMounts(): MountFacts[] {
     mount("/dev/pts", "devpts", "rw,nosuid,noexec"),
     mount("/dev/shm", "tmpfs", "rw,nosuid,nodev,noexec"),
     mount("/tmp", "tmpfs", "rw,nosuid,nodev"),
+    ...(workspace ? [mount(workspace, "overlay", "rw,nosuid,nodev")] : []),
     ...[...fromHost, ...below].map((path) => mount(path, "*", "ro,nosuid,nodev")),
   ];
 }

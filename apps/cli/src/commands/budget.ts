@@ -16,6 +16,7 @@ export function register(program: Command): void {
     .command("set")
     .description("what the whole org may spend in all; the root key's alone")
     .argument("<usd>", "an amount such as 25.00, or none")
+    .option("--org <name>", "a tenant, for the operator")
     .option("--json", "print it as JSON")
     .addHelpText("after", "\nExample:\n  $ sandboxer budget set 25.00")
     .action(set);
@@ -26,10 +27,10 @@ async function show(options: { json?: true }): Promise<void> {
   print(await withClient((client) => client.budget.get()), options);
 }
 
-async function set(usd: string, options: { json?: true }): Promise<void> {
+async function set(usd: string, options: { org?: string; json?: true }): Promise<void> {
   const limit = usd === "none" ? null : microUsd(usd);
   const { withClient } = await import("../connect.ts");
-  print(await withClient((client) => client.budget.set(limit)), options);
+  print(await withClient((client) => client.budget.set(limit, options.org)), options);
 }
 
 function print(budget: Budget, { json }: { json?: true }): void {

@@ -53,6 +53,10 @@ export const configSchema = z.strictObject({
       registries: z.array(hostName).default([]),
     })
     .prefault({}),
+  /** Where packages come from, by rule set; each set that is left out is nowhere. */
+  packageHosts: z
+    .partialRecord(z.enum(["npm", "pypi", "debian", "crates", "go"]), z.array(hostName).min(1))
+    .default({}),
   /** Ways out from elsewhere: packages that export `createExtension`. */
   extensions: z
     .array(

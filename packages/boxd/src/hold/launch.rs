@@ -135,10 +135,8 @@ impl Hold {
             return Err(Failure::invalid("nobody holds a tether to it"));
         }
         let bases = self.registry.uid_bases();
-        let writes_to_host =
-            create.root.workspace.as_ref().is_some_and(|one| one.mode != Mode::ReadOnly);
         let is_used = |base| bases.contains(&base);
-        let ids = IdMap::choose(&self.means.ids, writes_to_host, self.seed, is_used)
+        let ids = IdMap::choose(&self.means.ids, pinned.is_some(), self.seed, is_used)
             .map_err(|error| Failure::unavailable("user ids", &error))?;
         let made = match self.folder.make_box(&create.id, ids.root(), has_disk, is_layered(create))
         {

@@ -42,7 +42,7 @@ pub enum IdMap {
     /// All that hold's own user namespace has, whose root is hold's user and the sandbox's root.
     Shared,
     /// The same, but hold's user is the sandbox's `user`, to whom the owner's own files then belong
-    /// inside: a workspace is to be written to. Its root is the first id that is lent.
+    /// inside: it has one for its workspace. Its root is the first id that is lent.
     SharedWithOwner,
     /// hold's one id is the sandbox's `user`.
     Single { uid: u32, gid: u32 },
@@ -53,7 +53,7 @@ impl IdMap {
     /// at `seed`, since it does not know of others: two sandboxes with one range would share what
     /// the kernel counts for each user.
     ///
-    /// `of_owner`: the sandbox's user is to write to files that belong to hold's.
+    /// `of_owner`: the sandbox's user works on files that belong to hold's.
     pub fn choose(
         supply: &IdSupply,
         of_owner: bool,

@@ -1,4 +1,5 @@
 import type { NetworkRule } from "@sandboxer/contract";
+import { PACKAGE_SETS, packageRules } from "./package-hosts.ts";
 
 type Rule = Partial<NetworkRule> & { readonly host: string };
 
@@ -7,17 +8,6 @@ type Rule = Partial<NetworkRule> & { readonly host: string };
  * to is what data leaves by. Each is a decision about somebody else's hosts, so each says why.
  */
 const SETS: Readonly<Record<string, { readonly why: string; readonly rules: readonly Rule[] }>> = {
-  npm: {
-    why: "packages of the npm registry",
-    rules: [{ host: "npm.example.com", access: "read-only" }],
-  },
-  pypi: {
-    why: "packages of the Python index",
-    rules: [
-      { host: "pypi.example.com", access: "read-only" },
-      { host: "files.example.com", access: "read-only" },
-    ],
-  },
   "github-read": {
     why: "clone, fetch and download; a push needs git-receive-pack, which is not here",
     rules: [
@@ -29,28 +19,6 @@ const SETS: Readonly<Record<string, { readonly why: string; readonly rules: read
       { host: "raw.githubusercontent.com", access: "read-only" },
       { host: "objects.githubusercontent.com", access: "read-only" },
       { host: "release-assets.githubusercontent.com", access: "read-only" },
-    ],
-  },
-  debian: {
-    why: "Debian's packages; signed, so some mirrors speak plain HTTP",
-    rules: ["deb.example.com", "security.example.com"].flatMap((host): Rule[] => [
-      { host, access: "read-only" },
-      { host, protocol: "http", access: "read-only" },
-    ]),
-  },
-  crates: {
-    why: "crates.example.com: the index and the archives",
-    rules: [
-      { host: "index.example.com", access: "read-only" },
-      { host: "static.example.com", access: "read-only" },
-      { host: "crates.example.com", access: "read-only", paths: ["/api/v1/crates/**"] },
-    ],
-  },
-  go: {
-    why: "Go's module proxy and checksums",
-    rules: [
-      { host: "proxy.example.com", access: "read-only" },
-      { host: "sum.example.com", access: "read-only" },
     ],
   },
   anthropic: {
@@ -76,21 +44,25 @@ const SETS: Readonly<Record<string, { readonly why: string; readonly rules: read
 /** What a capability means: sets of sets. */
 const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
   none: [],
-  packages: ["npm", "pypi", "debian", "crates", "go"],
+  packages: PACKAGE_SETS,
   code: ["github-read"],
   models: ["anthropic", "openai", "gemini"],
 };
 
-export const RULE_SET_NAMES: readonly string[] = [...Object.keys(SETS), ...Object.keys(CAPABILITIES)];
+export const RULE_SET_NAMES: readonly string[] = [
+  ...PACKAGE_SETS,
+  ...Object.keys(SETS),
+  ...Object.keys(CAPABILITIES),
+];
 
 /** The sets a name stands for: itself, or those of a capability. `undefined` where there is no such name. */
 export function setsOf(name: string): readonly string[] | undefined {
   if (Object.hasOwn(CAPABILITIES, name)) return CAPABILITIES[name];
-  return Object.hasOwn(SETS, name) ? [name] : undefined;
+  return RULE_SET_NAMES.includes(name) ? [name] : undefined;
 }
 
 export function rulesOfSet(name: string): NetworkRule[] {
-  const rules = SETS[name]?.rules ?? [];
+  const rules = SETS[name]?.rules ?? packageRules(name);
   return rules.map((rule, index) => ({
     effect: "allow",
     protocol: "https",

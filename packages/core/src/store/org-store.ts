@@ -16,4 +16,6 @@ export interface InsertOrg {
   readonly org: Org;
   readonly key: NewKey;
   readonly principalId: string;
+  /** What it may spend; left out, no limit. */
+  readonly limitMicroUsd?: number | undefined;
 }

@@ -68,6 +68,12 @@ fn line_of(found: OwnedFd) -> io::Result<Vec<Identity>> {
     Ok(line)
 }
 
+fn above(folder: &OwnedFd) -> io::Result<OwnedFd> {
+    let name = path::read_link(HERE, Path::new(&*path::through(folder.as_fd()).to_string_lossy()))?;
+    let parent = Path::new(&name).parent().unwrap_or(Path::new("/"));
+    path::open_directory(HERE, parent, NO_MAGIC)
+}
+
 /// The folder itself first, the root last.
 fn ancestry(folder: BorrowedFd) -> io::Result<Vec<Identity>> {
     let mut current = folder.try_clone_to_owned()?;
@@ -79,7 +85,11 @@ fn ancestry(folder: BorrowedFd) -> io::Result<Vec<Identity>> {
             return Ok(line);
         }
         line.push(identity);
-        current = path::open_directory(current.as_fd(), "..", 0)?;
+        current = match path::open_directory(current.as_fd(), "..", 0) {
+            // Who may not enter a folder still sees where it is.
+            Err(error) if error.raw_os_error() == Some(libc::EACCES) => above(&current)?,
+            outcome => outcome?,
+        };
     }
 }
 

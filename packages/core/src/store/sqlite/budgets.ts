@@ -74,7 +74,8 @@ export function budgetCommands(connection: Connection): BudgetCommands {
   };
 }
 
-function setLimit(
+/** Within a write. */
+export function setLimit(
   connection: Connection,
   orgId: string,
   limitMicroUsd: number | null,

@@ -1,5 +1,6 @@
 import { type Org, SandboxerError } from "@sandboxer/contract";
 import type { OrgStore } from "../org-store.ts";
+import { setLimit } from "./budgets.ts";
 import { appendEvent } from "./events.ts";
 import { claimOnce } from "./idempotency.ts";
 import { writeKey } from "./keys.ts";
@@ -13,7 +14,7 @@ export function orgCommands(connection: Connection): OrgStore {
       return (row as { value: string } | undefined)?.value;
     },
 
-    async insertOrg({ org, key, principalId }, claim) {
+    async insertOrg({ org, key, principalId, limitMicroUsd }, claim) {
       write(() => {
         claimOnce(connection, claim, { ...(claim && { answer: claim.answer }) });
         const { id: orgId, name, createdAtMs: atMs } = org;
@@ -23,6 +24,7 @@ export function orgCommands(connection: Connection): OrgStore {
         prepare("INSERT INTO orgs (id, name, created_at_ms) VALUES (?, ?, ?)").run(orgId, name, atMs);
         appendEvent(connection, { type: "org.created", orgId, atMs, principalId, data: { name } });
         writeKey(connection, key);
+        if (limitMicroUsd !== undefined) setLimit(connection, orgId, limitMicroUsd, { atMs, principalId });
       });
     },
 

@@ -37,7 +37,15 @@ async function readAll(files: Files): Promise<Uint8Array> {
 }
 
 function refuseWithoutRoot(error: unknown): never {
-  if (!SandboxerError.is(error) || error.code !== "no_such_user") throw error;
+  if (!SandboxerError.is(error)) throw error;
+  if (error.code === "permission_denied") {
+    throw new SandboxerError("unsupported", "root is denied in this sandbox, and only root can add a user", {
+      details: { facet: "users" },
+      hint: "Create the sandbox with `root` allowed.",
+      cause: error,
+    });
+  }
+  if (error.code !== "no_such_user") throw error;
   throw new SandboxerError("unsupported", "this sandbox has one user only, and cannot tell others from it", {
     details: { facet: "users" },
     hint: "Run the gateway as root, or give its user a range in /etc/subuid.",

@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { openEngine, shell } from "./engine.ts";
+
+const { describe, given } = await requires("linux-userns", "boxd", "root", "subordinate-ids");
+
+const CONTROL = [
+  "Package: tiny",
+  "Version: 1",
+  "Architecture: all",
+  "Maintainer: nobody <nobody@localhost>",
+  "Description: a file that changes hands",
+].join("\\n");
+
+/** A package with a script that runs as root, in a repository of one, and what apt needs around it. */
+const PREPARE = `
+set -e; cd /tmp; mkdir -p tiny/DEBIAN tiny/opt/tiny repository
+printf '${CONTROL}\\n' > tiny/DEBIAN/control
+echo hi > tiny/opt/tiny/file
+printf '#!/bin/sh\\nset -e\\nchown nobody:user /opt/tiny/file\\nid -u > /opt/tiny/by\\n' > tiny/DEBIAN/postinst
+chmod 755 tiny/DEBIAN/postinst
+dpkg-deb --root-owner-group -b tiny repository/tiny.deb >/dev/null
+cd repository
+printf '${CONTROL}\\nFilename: ./tiny.deb\\nSize: %s\\nSHA256: %s\\n' \\
+  $(stat -c %s tiny.deb) $(sha256sum tiny.deb | cut -d' ' -f1) > Packages
+sudo mkdir -p /etc/apt/apt.conf.d /etc/apt/preferences.d /etc/apt/trusted.gpg.d /var/log/apt \\
+  /var/lib/apt/lists/partial /var/cache/apt/archives/partial /var/lib/dpkg/info /var/lib/dpkg/updates
+sudo touch /var/lib/dpkg/status /var/lib/dpkg/available
+echo '_apt:x:42:65534::/nonexistent:/usr/sbin/nologin' | sudo tee -a /etc/passwd >/dev/null
+echo 'deb [trusted=yes] file:/tmp/repository ./' | sudo tee /etc/apt/sources.list >/dev/null
+`;
+
+describe("packages", () => {
+  for (const mode of ["root", "a user with subordinate ids"] as const) {
+    it(`are installed by sudo apt-get, engine run by ${mode}`, async () => {
+      const lent = mode === "root" ? {} : { owner: given["subordinate-ids"], lentFrom: 700_000 };
+      const engine = await openEngine({ boxdPath: given.boxd.path, ...lent });
+      try {
+        const box = await engine.create();
+        const prepared = await shell(box, PREPARE, { timeoutMs: 60_000 });
+        expect(prepared, prepared.errors).toMatchObject({ exit: { kind: "exited", code: 0 } });
+        const install = "sudo apt-get -q update && sudo apt-get -q -y install tiny";
+        const installed = await shell(box, install, { timeoutMs: 60_000 });
+        expect(installed.exit, installed.text + installed.errors).toEqual({ kind: "exited", code: 0 });
+        const seen = await shell(box, "stat -c '%U %G' /opt/tiny/file; cat /opt/tiny/by; dpkg -s tiny");
+        expect(seen.text).toMatch(/^nobody user\n0\nPackage: tiny\nStatus: install ok installed\n/);
+      } finally {
+        await engine.close();
+      }
+    }, 120_000);
+  }
+});
