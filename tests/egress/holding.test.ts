@@ -173,6 +173,22 @@ print("all")`;
     await sandbox.changeNetwork({ egress: "guarded", rules: proposed });
     expect(await reaches(sandbox)).toBe(true);
   });
+
+  it("holds after a restart of the gateway, and nothing gets out in between", async () => {
+    const sandbox = await bench.sandbox({ rules: [RULE] });
+    const script =
+      "while :; do curl -s --max-time 2 --cacert lab.pem https://api.allowed.test/ || echo refused; sleep 0.1; done";
+    await sandbox.run(["sh", "-c", `(${script}) > /home/user/log 2>&1 &`]);
+    const log = async (from: Sandbox) => text((await from.run(["cat", "/home/user/log"])).stdout);
+    await untilTrue(async () => (await log(sandbox)).includes("hello"), 5_000);
+    await bench.gateway.close();
+    await bench.lab.clear();
+    await sleep(1_000);
+    expect((await bench.lab.look()).records).toEqual([]);
+    const again = await (await bench.reopen()).sandboxes.get(sandbox.id);
+    await untilTrue(async () => /refused\n(?:.*\n)*hello/.test(await log(again)), 10_000);
+    await again.destroy();
+  });
 });
 
 /** The processes of this bench's guard whose command line says so. */

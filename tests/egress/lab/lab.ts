@@ -38,6 +38,8 @@ export interface Lab {
   /** What starts the guard at its end. */
   readonly prefix: readonly string[];
   readonly dns: readonly string[];
+  /** What starts a program where the servers are. */
+  readonly beside: readonly string[];
   /** The name has these addresses; given several lists, each question gets the next. */
   name(name: string, ...answers: string[][]): Promise<void>;
   look(): Promise<WorldAnswer>;
@@ -107,6 +109,7 @@ function labOf(world: ChildProcess, end: ChildProcess): Lab {
   return {
     prefix: ["nsenter", `--net=/proc/${end.pid}/ns/net`, "--"],
     dns: [WORLD],
+    beside: ["nsenter", `--net=/proc/${world.pid}/ns/net`, "--"],
     name: async (name, ...answers) => void (await ask({ op: "name", name, answers })),
     look: () => ask({ op: "look" }),
     clear: async () => void (await ask({ op: "clear" })),

@@ -13,6 +13,8 @@ export interface Bench {
   readonly client: Client;
   readonly home: string;
   readonly gateway: Gateway;
+  /** Another gateway of the same home, once the first is closed. */
+  reopen(): Promise<Client>;
   sandbox(network: Omit<GuardedNetworkInput, "egress">, more?: CreateBody): Promise<Sandbox>;
   close(): Promise<void>;
 }
@@ -25,23 +27,35 @@ export async function openBench(environment: Record<string, string> = {}): Promi
   const caFile = join(home, "lab.pem");
   await writeFile(caFile, ca);
   const guard = { prefix: lab.prefix, dns: lab.dns, caFile };
-  const gateway = await openGateway({ home, listen: false, log: silent, guard });
-  const client = createClient({ url: "http://localhost", apiKey: gateway.apiKey, fetch: gateway.fetch });
+  const open = async () => {
+    const opened = await openGateway({ home, listen: false, log: silent, guard });
+    const { apiKey, fetch } = opened;
+    return { gateway: opened, client: createClient({ url: "http://localhost", apiKey, fetch }) };
+  };
+  const first = await open();
+  const { client } = first;
+  let { gateway } = first;
   return {
     lab,
     client,
     home,
-    gateway,
+    get gateway() {
+      return gateway;
+    },
+    async reopen() {
+      const next = await open();
+      gateway = next.gateway;
+      return next.client;
+    },
     async sandbox(network, more = {}) {
       const sandbox = await client.sandboxes.create({ ...more, network: { egress: "guarded", ...network } });
       await sandbox.files.write("/home/user/lab.pem", [new TextEncoder().encode(ca)]);
       return sandbox;
     },
     async close() {
-      for (const { id } of (await gateway.core.list(await gateway.core.authenticate(gateway.apiKey)))
-        .sandboxes) {
-        await (await client.sandboxes.get(id)).destroy().catch(() => {});
-      }
+      const owner = await gateway.core.authenticate(gateway.apiKey);
+      const { sandboxes } = await gateway.core.list(owner);
+      for (const { id } of sandboxes) await gateway.core.destroy(owner, id).catch(() => {});
       await gateway.close();
       lab.close();
       endProcessesOf(home);

@@ -2,8 +2,10 @@
 //! guard, whose words come on standard input; without them nothing is dialled, and when they end,
 //! so does the relay, and with it every tunnel.
 
+mod carriage;
 mod flow;
 mod greeting;
+mod lenders;
 mod names;
 mod orders;
 mod owner;
@@ -12,6 +14,7 @@ mod proxy;
 mod question;
 mod source;
 mod tunnel;
+mod words;
 mod work;
 
 use crate::arguments::RelayOptions;
@@ -100,8 +103,8 @@ impl Relay {
                             place.answer_questions();
                         }
                     }
-                    Source::Inner(number) => self.on_tunnel(number, Tunnel::on_inner),
-                    Source::Outer(number) => self.on_tunnel(number, Tunnel::on_outer),
+                    Source::Inner(number) => self.on_tunnel(number, event, Tunnel::on_inner),
+                    Source::Outer(number) => self.on_tunnel(number, event, Tunnel::on_outer),
                 }
             }
             self.end_what_is_due();

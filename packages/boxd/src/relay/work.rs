@@ -3,13 +3,11 @@
 use super::Relay;
 use super::orders::Verdict;
 use super::owner;
-use super::place::Place;
 use super::proxy::Proxy;
-use super::source::Source;
 use super::tunnel::{Next, Stage, Tunnel};
 use crate::setup::way_out::GATE;
-use crate::sys::epoll::{self, Epoll};
-use crate::sys::{network, time, unix_socket};
+use crate::sys::epoll::{Epoll, Event};
+use crate::sys::{network, unix_socket};
 use serde_json::json;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -21,79 +19,6 @@ const HTTP_PROXY: u16 = 3128;
 const SOCKS_PROXY: u16 = 1080;
 
 impl Relay {
-    pub fn borrow(&mut self, sandbox: String, socket: &str) {
-        self.leave(&sandbox);
-        let first_address = (time::since_boot_ms() as u16).wrapping_mul(40_503);
-        match Place::ask(sandbox.clone(), socket, first_address) {
-            Ok(place) => {
-                self.last_place = self.last_place.wrapping_add(1);
-                let token = Source::Lender(self.last_place).token();
-                if self.epoll.add(&place.lender, epoll::READABLE, token).is_ok() {
-                    self.places.insert(self.last_place, place);
-                }
-            }
-            Err(error) => self
-                .reports
-                .say(&json!({"event": "lost", "sandbox": sandbox, "reason": error.to_string()})),
-        }
-    }
-
-    pub fn leave(&mut self, sandbox: &str) {
-        let found = self.places.iter().find(|(_, place)| place.sandbox == sandbox);
-        if let Some((&number, _)) = found {
-            self.forget(number);
-        }
-    }
-
-    pub fn hear_lender(&mut self, number: u32) {
-        let Some(place) = self.places.get_mut(&number) else {
-            return;
-        };
-        let reason = match place.hear() {
-            Ok(false) => return,
-            Ok(true) => {
-                let watched = [
-                    place.listener.as_ref().map(|listener| {
-                        self.epoll.add(listener, epoll::READABLE, Source::Listener(number).token())
-                    }),
-                    place.resolver.as_ref().map(|resolver| {
-                        self.epoll.add(resolver, epoll::READABLE, Source::Resolver(number).token())
-                    }),
-                ];
-                if watched.into_iter().flatten().all(|one| one.is_ok()) {
-                    self.reports.say(&json!({"event": "watching", "sandbox": place.sandbox}));
-                    return;
-                }
-                "too many descriptors".to_string()
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
-            Err(error) => error.to_string(),
-        };
-        let sandbox = place.sandbox.clone();
-        self.forget(number);
-        self.reports.say(&json!({"event": "lost", "sandbox": sandbox, "reason": reason}));
-    }
-
-    fn forget(&mut self, number: u32) {
-        let Some(place) = self.places.remove(&number) else {
-            return;
-        };
-        // They are also the sandbox's, so closing ours is not enough for the kernel.
-        if let (Some(listener), Some(resolver)) = (&place.listener, &place.resolver) {
-            self.epoll.remove(listener);
-            self.epoll.remove(resolver);
-        }
-        let its: Vec<u32> = self
-            .tunnels
-            .iter()
-            .filter(|(_, tunnel)| tunnel.place == number)
-            .map(|(&number, _)| number)
-            .collect();
-        for tunnel in its {
-            self.close(tunnel);
-        }
-    }
-
     pub fn welcome(&mut self, number: u32) {
         let Some(place) = self.places.get_mut(&number) else {
             return;
@@ -187,10 +112,11 @@ impl Relay {
     pub fn on_tunnel(
         &mut self,
         number: u32,
-        act: impl FnOnce(&mut Tunnel, &Epoll, u32, &mut [u8]) -> Next,
+        event: &Event,
+        act: impl FnOnce(&mut Tunnel, &Epoll, u32, &Event, &mut [u8]) -> Next,
     ) {
         if let Some(tunnel) = self.tunnels.get_mut(&number) {
-            let next = act(tunnel, &self.epoll, number, &mut self.buffer);
+            let next = act(tunnel, &self.epoll, number, event, &mut self.buffer);
             self.go_on(number, next);
         }
     }
