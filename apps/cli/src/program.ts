@@ -33,10 +33,13 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     forward: () => import("./commands/forward.ts"),
     preview: () => import("./commands/preview.ts"),
   },
-  "Its project:": {
+  "Its files:": {
     diff: () => import("./commands/diff.ts"),
     apply: () => import("./commands/apply.ts"),
     rollback: () => import("./commands/rollback.ts"),
+    snapshot: () => import("./commands/snapshot.ts"),
+    snapshots: () => import("./commands/snapshots.ts"),
+    fork: () => import("./commands/fork.ts"),
   },
   "Sharing one:": {
     attach: () => import("./commands/attach.ts"),

@@ -16,6 +16,7 @@ import type { Config } from "./config/schema.ts";
 import { makeHome } from "./home.ts";
 import type { Log } from "./log.ts";
 import { openRootKey } from "./root-key.ts";
+import { openSigningKey } from "./signing-key.ts";
 import { loadExtensions } from "./third-party.ts";
 
 export interface InstallationOptions {
@@ -75,6 +76,7 @@ export async function openInstallation(
       resident,
       guard,
       failpoint,
+      snapshots: { dir: join(home, "snapshots"), privateKey: openSigningKey(home) },
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });
     const close = async () => {

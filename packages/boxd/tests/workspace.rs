@@ -26,8 +26,8 @@ fn copy_on_write_tells_every_kind_of_change_and_leaves_the_host_alone() {
                 "deleted gone",
                 "changed link",
                 "added pipe",
-                "added src/deep/other",
                 "deleted src/deep/leaf",
+                "added src/deep/other",
                 "changed src/main.c",
                 "added src/new",
             ]

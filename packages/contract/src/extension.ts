@@ -5,6 +5,7 @@ import type { Metrics } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
 import type { Probe } from "./probe.ts";
 import type { ExecRequest, Process, ProcessInfo, Terminals } from "./process.ts";
+import type { Snapshots } from "./snapshot.ts";
 import type { SandboxSpec } from "./spec.ts";
 import type { Changes } from "./workspace.ts";
 
@@ -65,6 +66,7 @@ export interface Box {
   readonly pty?: Terminals;
   readonly ports?: Ports;
   readonly workspace?: Changes;
+  readonly snapshots?: Snapshots;
   readonly users?: Users;
   /** Resolves when the connection is over, for whatever reason; the box may live on. */
   readonly closed: Promise<void>;

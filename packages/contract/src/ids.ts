@@ -26,7 +26,7 @@ const rowIdPattern = /^[a-z]{3}_[a-z0-9]{20}$/;
 export const rowIdSchema = z.string().regex(rowIdPattern);
 
 export type SandboxId = string;
-export type RowIdKind = "org" | "prn" | "key" | "att" | "evt" | "hld" | "ins" | "req" | "whk" | "con";
+export type RowIdKind = "org" | "prn" | "key" | "att" | "evt" | "hld" | "ins" | "req" | "whk" | "con" | "snp";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
 

@@ -211,6 +211,29 @@ export {
 export { ROUTING_POLICIES, type RoutePlan, type Routing, routePlanSchema, routingSchema } from "./routing.ts";
 export { type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
+  type ForkBody,
+  forkBodySchema,
+  forkedSchema,
+  type ImportOptions,
+  importOptionsSchema,
+  type LayerKind,
+  type Snapshot,
+  type Snapshots,
+  snapshotListSchema,
+  snapshotSchema,
+  type TakeSnapshotBody,
+  takeSnapshotBodySchema,
+} from "./snapshot.ts";
+export {
+  LAYER_TYPE,
+  layoutFileSchema,
+  layoutIndexSchema,
+  layoutManifestSchema,
+  MANIFEST_TYPE,
+  SNAPSHOT_ANNOTATIONS,
+  snapshotRecordSchema,
+} from "./snapshot-layout.ts";
+export {
   type Image,
   imageSchema,
   MAXIMUM_TTL_MS,

@@ -11,6 +11,7 @@ const OPERATOR = [
   "sandbox.pause",
   "sandbox.extend",
   "sandbox.destroy",
+  "sandbox.snapshot",
   "sandbox.attach",
 ] as const satisfies Operation[];
 

@@ -14,6 +14,7 @@ export const OPERATIONS = [
   "sandbox.network",
   "sandbox.destroy",
   "sandbox.attach",
+  "sandbox.snapshot",
   "workspace.mount",
   "workspace.apply",
   "key.create",

@@ -75,6 +75,8 @@ export const sandboxSpecSchema = z.strictObject({
   labels: labelsSchema,
   /** None, unless said. */
   workspace: workspaceSchema.optional(),
+  /** The snapshot it starts from. */
+  from: z.string().optional(),
   /** Mandatory: every sandbox ends by itself. */
   ttlMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS),
   /** Extensions the caller accepts; left out means any. An empty list means none. */
@@ -99,6 +101,8 @@ export const sandboxRequestSchema = z.strictObject({
   env: envSchema.default({}),
   labels: labelsSchema.default({}),
   workspace: workspaceSchema.optional(),
+  /** A snapshot, by id or name, to start from. */
+  from: z.string().max(63).optional(),
   ttlMs: sandboxSpecSchema.shape.ttlMs.default(3_600_000),
   extensions: z.array(extensionIdSchema).optional(),
   ...careSchema,

@@ -21,6 +21,7 @@ export function createBackground(house: House): Background {
   return {
     async start() {
       await reconcile(house);
+      await house.shelf?.sweep();
       await sealPlainSecrets(house);
       reconciling ??= keepReconciled(house);
       renewing ??= keepRenewed(house);

@@ -19,6 +19,8 @@ import type {
   ExecInput,
   ExtendBody,
   Files,
+  ForkBody,
+  ImportOptions,
   Key,
   Metrics,
   NetworkCall,
@@ -37,7 +39,9 @@ import type {
   Sandbox,
   SandboxState,
   SetBudgetBody,
+  Snapshot,
   Suggestion,
+  TakeSnapshotBody,
   TerminalSize,
   Webhook,
   Whoami,
@@ -105,6 +109,19 @@ export interface Core {
   apply(principal: Principal, idOrName: string, options?: ApplyOptions): Promise<Applied>;
   /** Takes them back inside. */
   rollback(principal: Principal, idOrName: string, options?: RollbackOptions): Promise<RolledBack>;
+  /** All that a running sandbox ever wrote, as it is now. `create` takes it as `from`. */
+  takeSnapshot(principal: Principal, idOrName: string, body?: TakeSnapshotBody): Promise<Snapshot>;
+  /** So many new ones as this one is now. */
+  fork(principal: Principal, idOrName: string, body?: ForkBody): Promise<Sandbox[]>;
+  listSnapshots(principal: Principal): Promise<Snapshot[]>;
+  deleteSnapshot(principal: Principal, idOrName: string): Promise<Snapshot>;
+  /** As one file, an OCI layout in a tar archive. */
+  exportSnapshot(principal: Principal, idOrName: string): Promise<AsyncIterable<Uint8Array>>;
+  importSnapshot(
+    principal: Principal,
+    source: AsyncIterable<Uint8Array>,
+    options?: ImportOptions,
+  ): Promise<Snapshot>;
   /** Lets the caller, one of its keys or a conversation into a sandbox, with rights of its own there. */
   attach(principal: Principal, body: AttachBody, once?: Once): Promise<Attached>;
   /** Of what left already, succeeds. The last to leave puts the sandbox to sleep. */

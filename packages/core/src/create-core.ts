@@ -52,6 +52,10 @@ import { resize } from "./resize.ts";
 import { resume } from "./resume.ts";
 import { rollback } from "./rollback.ts";
 import { createSealer, type Sealer } from "./secrets/sealer.ts";
+import { fork } from "./snapshots/fork.ts";
+import { openShelf, type ShelfOptions } from "./snapshots/shelf.ts";
+import { deleteSnapshot, exportSnapshot, importSnapshot, listSnapshots } from "./snapshots/snapshots.ts";
+import { takeSnapshot } from "./snapshots/take.ts";
 import type { Store } from "./store/store.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
 import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
@@ -81,6 +85,8 @@ export interface CoreOptions {
   readonly sealer?: Sealer;
   /** What is created ends with this process, however that comes. */
   readonly tethered?: boolean;
+  /** Where snapshots are kept, and the key that vouches for them; without it there are none. */
+  readonly snapshots?: ShelfOptions;
   /** For tests. */
   readonly failpoint?: PassFailPoint;
 }
@@ -96,6 +102,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     store,
     clock,
     report,
+    shelf: options.snapshots && openShelf(options.snapshots),
     registry,
     boxes: createBoxes(onBroken),
     journal,
@@ -211,6 +218,12 @@ function insideVerbs(verb: ReturnType<typeof onlyOurErrors>) {
     diff: verb(diff),
     apply: verb(apply),
     rollback: verb(rollback),
+    takeSnapshot: verb(takeSnapshot),
+    fork: verb(fork),
+    listSnapshots: verb(listSnapshots),
+    deleteSnapshot: verb(deleteSnapshot),
+    exportSnapshot: verb(exportSnapshot),
+    importSnapshot: verb(importSnapshot),
   };
 }
 

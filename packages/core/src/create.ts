@@ -14,6 +14,7 @@ import { reuseOr } from "./reuse.ts";
 import { type RoutePlan, route } from "./route/route.ts";
 import { settle } from "./settle.ts";
 import { setUp } from "./setup.ts";
+import { withSnapshot } from "./snapshots/restore.ts";
 import type { Claim } from "./store/idempotency-store.ts";
 import { tryEach } from "./try-each.ts";
 
@@ -36,7 +37,7 @@ export async function createClaimed(
   claim: Claim | undefined,
 ): Promise<Sandbox> {
   // 1 narrow
-  const narrowed = await narrow(house, principal, body);
+  const narrowed = await narrow(house, principal, await withSnapshot(house, principal, body));
   return reuseOr(house, principal, narrowed, claim, (label) =>
     make(house, principal, { ...narrowed, label }, claim),
   );

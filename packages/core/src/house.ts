@@ -11,6 +11,7 @@ import type { Reaper } from "./lifecycle/reaper.ts";
 import type { Registry } from "./registry/registry.ts";
 import type { Report } from "./report.ts";
 import type { Sealer } from "./secrets/sealer.ts";
+import type { Shelf } from "./snapshots/shelf.ts";
 import type { Store } from "./store/store.ts";
 import type { WebhookNetwork } from "./webhooks/network.ts";
 
@@ -57,6 +58,8 @@ export interface House {
   readonly resident: boolean;
   /** For secrets that must be read again; its key is not in the store. */
   readonly sealer: Sealer;
+  /** Where snapshots are kept, if they are. */
+  readonly shelf: Shelf | undefined;
   readonly report: Report;
   readonly pass: PassFailPoint;
 }

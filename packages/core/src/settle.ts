@@ -1,6 +1,7 @@
 import { type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { House } from "./house.ts";
 import { protect } from "./network/protect.ts";
+import { restoreInto } from "./snapshots/restore.ts";
 import { discard, fail, type Taken } from "./try-each.ts";
 
 /** The row says `running`, the meter starts, the clock runs; or nothing of it is left. */
@@ -16,6 +17,7 @@ export async function settle(
   const expiresAtMs = triedAtMs + sandbox.spec.ttlMs;
   const location = { extensionId, hostId: box.hostId, ref: box.ref };
   try {
+    await restoreInto(house, sandbox, box);
     await protect(house, sandbox, location, async () => box);
     const running = await house.store.settleCreate({
       sandboxId: sandbox.id,

@@ -19,6 +19,7 @@ import { type Log, openLog, openWebhooks, type Webhooks } from "./log.ts";
 import { type Orgs, openOrgs } from "./orgs.ts";
 import { openProfiles, type Profiles } from "./profiles.ts";
 import { openSandbox, type Sandbox } from "./sandbox.ts";
+import { openSnapshotShelf, type SnapshotShelf } from "./snapshots.ts";
 import type { SocketMaker } from "./sockets.ts";
 import { createTransport, type Fetch, type Once } from "./transport.ts";
 
@@ -56,6 +57,7 @@ export interface Client {
   readonly orgs: Orgs;
   readonly keys: Keys;
   readonly profiles: Profiles;
+  readonly snapshots: SnapshotShelf;
   readonly events: Log;
   readonly webhooks: Webhooks;
   readonly budget: {
@@ -115,6 +117,7 @@ export function createClient(options: ClientOptions): Client {
     orgs: openOrgs(transport),
     keys: openKeys(transport),
     profiles: openProfiles(transport),
+    snapshots: openSnapshotShelf(transport),
     events: openLog(transport),
     webhooks: openWebhooks(transport),
     budget: {

@@ -4,6 +4,7 @@ import {
   type ExecInput,
   type ExecResult,
   type Files,
+  forkedSchema,
   type GuardedNetworkInput,
   type Metrics,
   metricsSchema,
@@ -21,7 +22,10 @@ import {
   reachabilitySchema,
   receiptSchema,
   type Sandbox as SandboxInfo,
+  type Snapshot,
   sandboxSchema,
+  snapshotSchema,
+  type TakeSnapshotBody,
   type Terminals,
 } from "@sandboxer/contract";
 import { openFiles } from "./files.ts";
@@ -84,6 +88,10 @@ export interface Sandbox {
   changeNetwork(network: GuardedNetworkInput): Promise<SandboxInfo>;
   /** What it tried to reach, and the rules that would have allowed what was not. */
   networkCalls(afterSeq?: number): Promise<{ calls: NetworkCall[]; proposed: NetworkRule[] }>;
+  /** Its files as they are now; `create` takes its id as `from`. */
+  snapshot(body?: TakeSnapshotBody): Promise<Snapshot>;
+  /** So many new ones as this one is now. */
+  fork(count?: number): Promise<Sandbox[]>;
   destroy(): Promise<SandboxInfo>;
 }
 
@@ -94,6 +102,12 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
   const { openSocket } = transport;
   const explain = () => transport.ask(sandboxSchema, "GET", path);
   const overSocket = openSocket && { openSocket, sandboxPath: path, explain };
+
+  /** Asks for what answers with the sandbox as it is then. */
+  async function change(method: string, verb: string, call?: { json?: unknown }): Promise<SandboxInfo> {
+    info = await transport.ask(sandboxSchema, method, path + verb, call);
+    return info;
+  }
 
   async function exec(input: ExecInput, { over }: Way = {}): Promise<RemoteProcess> {
     if (over === "websocket" && overSocket)
@@ -133,38 +147,25 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
     through: (attachmentId) => openSandbox(transport.through(attachmentId), info),
     preview: (port, options = {}) =>
       transport.ask(previewSchema, "POST", `${path}/previews`, { json: { port, ...options } }),
-    async refresh() {
-      info = await transport.ask(sandboxSchema, "GET", path);
-      return info;
-    },
-    async extend(ttlMs) {
-      info = await transport.ask(sandboxSchema, "POST", `${path}/extend`, { json: { ttlMs } });
-      return info;
-    },
+    refresh: () => change("GET", ""),
+    extend: (ttlMs) => change("POST", "/extend", { json: { ttlMs } }),
     reachability: () => transport.ask(reachabilitySchema, "GET", `${path}/reachability`),
     async recreate(once) {
       return openSandbox(transport, await transport.ask(sandboxSchema, "POST", `${path}/recreate`, { once }));
     },
     receipt: () => transport.ask(receiptSchema, "GET", `${path}/receipt`),
-    async pause() {
-      info = await transport.ask(sandboxSchema, "POST", `${path}/pause`);
-      return info;
-    },
-    async resume() {
-      info = await transport.ask(sandboxSchema, "POST", `${path}/resume`);
-      return info;
-    },
+    pause: () => change("POST", "/pause"),
+    resume: () => change("POST", "/resume"),
     metrics: () => transport.ask(metricsSchema, "GET", `${path}/metrics`),
-    async changeNetwork(network) {
-      info = await transport.ask(sandboxSchema, "PUT", `${path}/network`, { json: network });
-      return info;
-    },
+    changeNetwork: (network) => change("PUT", "/network", { json: network }),
     networkCalls: (after = 0) =>
       transport.ask(networkCallListSchema, "GET", `${path}/network/calls`, { query: { after } }),
-    async destroy() {
-      info = await transport.ask(sandboxSchema, "DELETE", path);
-      return info;
+    snapshot: (body = {}) => transport.ask(snapshotSchema, "POST", `${path}/snapshots`, { json: body }),
+    async fork(count = 1) {
+      const answer = await transport.ask(forkedSchema, "POST", `${path}/fork`, { json: { count } });
+      return answer.sandboxes.map((one) => openSandbox(transport, one));
     },
+    destroy: () => change("DELETE", ""),
   };
 }
 

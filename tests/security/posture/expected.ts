@@ -39,11 +39,11 @@ const ENVIRONMENTS: Record<Role, string[]> = {
 };
 
 const DESCRIPTORS: Record<Role, Expectation["descriptors"]> = {
-  // What it waits with, its listener, its client and where nothing goes.
+  // What it waits with, its listener, its client, where nothing goes, and what was written to its root.
   first: {
     most: 16,
     leadTo:
-      /^(anon_inode:\[(eventpoll|signalfd)\]|socket:\[\d+\]|\/dev\/null|pipe:\[\d+\]|\/dev\/pts\/ptmx)$/,
+      /^(anon_inode:\[(eventpoll|signalfd)\]|socket:\[\d+\]|\/dev\/null|pipe:\[\d+\]|\/dev\/pts\/ptmx|mount:\/)$/,
   },
   user: { most: 3, leadTo: /^(pipe:\[\d+\]|\/dev\/null)$/ },
   root: { most: 3, leadTo: /^(pipe:\[\d+\]|\/dev\/null)$/ },
@@ -53,7 +53,7 @@ const DESCRIPTORS: Record<Role, Expectation["descriptors"]> = {
 /** What was changed in a workspace it finds out by comparing its layer with the folder below it. */
 const ON_A_WORKSPACE: Expectation["descriptors"] = {
   most: 16,
-  leadTo: new RegExp(`${DESCRIPTORS.first.leadTo.source}|^/workspace/upper$|^/$`),
+  leadTo: new RegExp(`${DESCRIPTORS.first.leadTo.source}|^/workspace/upper$`),
 };
 
 /** `first` are the facts of the sandbox's first process, whose namespaces the others share. */

@@ -60,12 +60,24 @@ function openIn(folder: string): { fd: string; target: string; device: number }[
     try {
       return readdirSync(folder).map((fd) => {
         const path = join(folder, fd);
-        return { fd, target: readlinkSync(path), device: statSync(path).dev };
+        return { fd, target: leadsTo(path), device: statSync(path).dev };
       });
     } catch (error) {
       if (tries === 0 || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
   }
+}
+
+/** The top of a mount is `/` to the kernel, whichever it is: the host's and the sandbox's own stay that. */
+function leadsTo(descriptor: string): string {
+  const link = readlinkSync(descriptor);
+  if (link !== "/") return link;
+  const identity = (path: string) => {
+    const { dev, ino } = statSync(path);
+    return `${dev}:${ino}`;
+  };
+  const known = ["/", join(descriptor, "../../root")].map(identity);
+  return known.includes(identity(descriptor)) ? link : "mount:/";
 }
 
 const namespaces = (pid: number | "self"): Record<string, string> =>

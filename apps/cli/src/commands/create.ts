@@ -13,6 +13,7 @@ interface Options extends NetworkOptions, WorkspaceOptions {
   readonly label?: Record<string, string>;
   readonly image?: string;
   readonly rootfs?: string;
+  readonly from?: string;
   readonly visibility?: Visibility;
   readonly reuse?: NonNullable<CreateBody["reuse"]>;
   readonly extensions?: string[];
@@ -47,6 +48,7 @@ export function register(program: Command): void {
     .option("--allow <host>", "a host it may reach, as in api.example.com or tcp://db.dev:5432", allowance)
     .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
     .option("--learn", "let through what no rule allows, and write it down")
+    .option("--from <snapshot>", "start from a snapshot, by id or name")
     .option("--visibility <who>", "who else sees it: private, team or org (default: private)")
     .option(
       "--reuse <scope:key>",
@@ -112,6 +114,7 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(options.reuse && { reuse: options.reuse }),
     ...(extensions && { extensions }),
     ...workspaceOf(options),
+    ...(options.from && { from: options.from }),
     ...(Object.keys(resources).length > 0 && { resources }),
     ...(idle && { idleMs: idle }),
     ...(audit && { audit }),

@@ -13,6 +13,7 @@ import { profileRoutes } from "./profiles.ts";
 import { referenceRoutes } from "./reference.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
+import { snapshotRoutes } from "./snapshots.ts";
 import { systemRoutes } from "./system.ts";
 import { treeRoutes } from "./trees.ts";
 import { workspaceRoutes } from "./workspaces.ts";
@@ -36,4 +37,5 @@ export const ROUTES: readonly Route[] = [
   ...attributeRoutes,
   ...treeRoutes,
   ...workspaceRoutes,
+  ...snapshotRoutes,
 ];

@@ -147,12 +147,12 @@ fn be_born(
         .map_err(|error| Failure::unavailable("close_range", &error))
         .and_then(|()| setup::prepare(plan))
         .and_then(|way_out| match setup::wait_for_go(&to_hold) {
-            Ok(Some(lent)) => setup::enter(plan, lent).map(|layers| (way_out, layers)),
+            Ok(Some(lent)) => setup::enter(plan, lent).map(|kept| (way_out, kept)),
             _ => process::exit_now(1),
         })
-        .and_then(|(way_out, layers)| {
+        .and_then(|(way_out, kept)| {
             let arrived = client.inbound.rest();
-            let host = serve::FromHold { layers, way_out };
+            let host = serve::FromHold { kept, way_out };
             serve::Server::in_box(create, client.socket, arrived, listener, host)
         });
     let report = |bytes: &[u8]| {

@@ -3,7 +3,7 @@
 use super::Server;
 use super::source::Source;
 use super::stream::{Progress, Stream, StreamId, Work};
-use crate::sys::epoll;
+use crate::sys::{epoll, process};
 use crate::wire::MOST_DATA;
 use crate::wire::failure::Failure;
 use serde_json::Value;
@@ -104,6 +104,7 @@ impl Server {
             }
             Work::Dial(dial) => dial.close(&self.epoll),
             Work::Watch(watching) => watching.close(&self.epoll),
+            Work::Layer(layer) if layer.is_still => process::signal_everyone(libc::SIGCONT),
             _ => {}
         }
     }

@@ -7,8 +7,8 @@ use super::elevate::Elevations;
 use super::environment;
 use super::source::Source;
 use super::workspace::Workspace;
+use crate::setup::Kept;
 use crate::setup::way_out::WayOut;
-use crate::setup::workspace::Layers;
 use crate::sys::epoll::{self, Epoll};
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::sys::signal::{self, Signals};
@@ -26,7 +26,7 @@ use std::path::Path;
 
 /// What a sandbox of hold's is born with, besides its listener.
 pub struct FromHold {
-    pub layers: Option<Layers>,
+    pub kept: Kept,
     pub way_out: Option<WayOut>,
 }
 
@@ -51,11 +51,15 @@ impl Server {
         server.epoll.add(elevations.listener(), epoll::READABLE, token).map_err(failed)?;
         server.elevations = Some(elevations);
         server.awaits_owner = create.is_pooled;
-        let FromHold { layers, way_out } = from_hold;
+        let FromHold { kept, way_out } = from_hold;
         if let Some(way_out) = way_out {
             server.keep_way_out(way_out).map_err(failed)?;
         }
-        server.workspace = create.root.workspace.as_ref().map(|one| Workspace::new(one, layers));
+        server.workspace =
+            create.root.workspace.as_ref().map(|one| Workspace::new(one, kept.workspace));
+        server.written = Some(kept.written);
+        let mounts = create.root.mounts.iter().map(|bind| &bind.target);
+        server.covered = mounts.chain(&create.root.tmpfs).cloned().collect();
         descriptor::replace_standard_streams(&server.nowhere).map_err(failed)?;
         let reader = OwnedFd::from(client);
         let writer = reader.try_clone().map_err(failed)?;
@@ -131,6 +135,8 @@ fn start(
         last_leftover: 0,
         scratch: Default::default(),
         lending: None,
+        written: None,
+        covered: Vec::new(),
         workspace: None,
         ends_at: None,
         is_ending: false,

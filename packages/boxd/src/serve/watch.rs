@@ -47,6 +47,10 @@ pub struct Server {
     pub last_leftover: u32,
     pub scratch: Scratch,
     pub lending: Option<Lending>,
+    /// All that was ever written to the root, to be read.
+    pub written: Option<OwnedFd>,
+    /// Where something is mounted over what was written.
+    pub covered: Vec<String>,
     /// The folder of the host it works on.
     pub workspace: Option<Workspace>,
     /// Where no hold keeps the time: when this server leaves, and takes everybody along.

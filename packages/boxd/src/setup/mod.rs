@@ -12,6 +12,7 @@ mod volatile;
 pub mod way_out;
 pub mod workspace;
 
+use crate::sys::path::HERE;
 use crate::sys::{descriptor, mount, namespace, network, process, title, unix_socket};
 use crate::wire::failure::Failure;
 use crate::wire::hold_request::Root;
@@ -56,8 +57,15 @@ pub fn wait_for_go(from_hold: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
     Ok((length > 0).then_some(descriptors))
 }
 
+/// What the first process keeps of how its place was made, to be read.
+pub struct Kept {
+    /// All that was ever written to the root.
+    pub written: OwnedFd,
+    pub workspace: Option<Layers>,
+}
+
 /// The second half. After it, nothing of the host is in reach.
-pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Option<Layers>, Failure> {
+pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
     let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
     for door in lent.drain(..plan.doors.min(lent.len())) {
         descriptor::write(door, b"0").map_err(step("control group"))?;
@@ -85,6 +93,7 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Option<Layers>, Fail
         }
         _ => None,
     };
+    let written = mount::view_of(HERE, Path::new("w/upper")).map_err(step("writable layer"))?;
     root::leave_host(new_root).map_err(step("pivot_root"))?;
     if plan.guarded {
         way_out::name_resolver().map_err(step("/etc/resolv.conf"))?;
@@ -93,5 +102,5 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Option<Layers>, Fail
         home::give_to_user().map_err(step("home folder"))?;
     }
     plan.ids.settle().map_err(step("inner user namespace"))?;
-    Ok(layers)
+    Ok(Kept { written, workspace: layers })
 }

@@ -45,6 +45,13 @@ pub fn clone_tree(from: BorrowedFd, path: &Path, depth: Depth) -> io::Result<Own
     })
 }
 
+/// The folder at `path` as a mount of its own, to be read: nothing is above it.
+pub fn view_of(from: BorrowedFd, path: &Path) -> io::Result<OwnedFd> {
+    let view = clone_tree(from, path, Depth::This)?;
+    set_attributes(&view, Depth::This, READ_ONLY | NO_SUID | NO_DEVICES | NO_EXEC, None)?;
+    Ok(view)
+}
+
 #[repr(C)]
 struct MountAttributes {
     set: u64,

@@ -9,6 +9,8 @@ pub const BLOCK: usize = 512;
 
 /// In a layer, what the name of something starts with that is gone.
 pub const WHITEOUT: &[u8] = b".wh.";
+/// In a folder of a layer: nothing that was below it is in it.
+pub const OPAQUE: &str = ".wh..wh..opq";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {

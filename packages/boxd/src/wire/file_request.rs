@@ -18,7 +18,7 @@ pub enum FileRequest {
     RemoveXattr { path: String, name: String },
     Watch { path: String, recursive: bool },
     Pack { path: String },
-    Unpack { path: String, parents: bool, limits: Limits },
+    Unpack { path: String, parents: bool, limits: Limits, is_layer: bool },
 }
 
 pub struct Write {
@@ -73,6 +73,7 @@ impl FileRequest {
                 path: path()?,
                 parents: fields.flag("parents", false)?,
                 limits: Limits::parse(fields.object_if_any("limits")?)?,
+                is_layer: fields.flag("layer", false)?,
             },
             _ => return FileRequest::parse_attributes(op, fields),
         })

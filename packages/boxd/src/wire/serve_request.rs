@@ -17,6 +17,7 @@ pub enum ServeRequest {
     Extend { ttl_ms: u64 },
     Claim { id: String, env: Dictionary },
     Workspace(WorkspaceRequest),
+    Capture,
 }
 
 pub enum WorkspaceRequest {
@@ -81,6 +82,7 @@ impl ServeRequest {
                 detail: Detail::parse(fields.text_if_any("detail")?)?,
                 paths: fields.texts("paths")?,
             }),
+            "capture" => ServeRequest::Capture,
             "layer" => {
                 ServeRequest::Workspace(WorkspaceRequest::Layer { paths: fields.texts("paths")? })
             }

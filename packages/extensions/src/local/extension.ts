@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { type Box, type Extension, SandboxerError } from "@sandboxer/contract";
-import { Connection, dial, openBox, openChanges } from "../_kit/boxd/index.ts";
+import { Connection, dial, openBox, openChanges, openSnapshots } from "../_kit/boxd/index.ts";
 import { findBoxd } from "../_kit/boxd/path.ts";
 import { explain } from "./close.ts";
 import { createThrough } from "./create.ts";
@@ -42,11 +42,17 @@ export function createLocalExtension(options: LocalOptions): Extension {
   const ownFolders = options.home === undefined ? [dir] : [dir, options.home];
   const workshop = { hold, images, pool, pass, ownFolders, explainClose };
 
-  const open = async (connection: Connection, ref: string, bestEffort: readonly string[]): Promise<Box> => {
+  const open = async (
+    connection: Connection,
+    ref: string,
+    bestEffort: readonly string[],
+    workspaceTarget?: string,
+  ): Promise<Box> => {
     const box = await openBox(connection, { ref, hostId, bestEffort });
     return {
       ...box,
       workspace: openChanges(connection, (layer, options) => landing.land(ref, layer, options)),
+      snapshots: openSnapshots(connection, workspaceTarget),
     };
   };
 
@@ -56,7 +62,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
     const socket = found && (await dial(hold.socketOf(ref)));
     if (!socket) throw new SandboxerError("not_found", `no sandbox ${ref} on this machine`);
     const connection = new Connection(socket, () => explainClose(ref));
-    return open(connection, ref, found.bestEffort);
+    return open(connection, ref, found.bestEffort, found.workspaceTarget);
   };
 
   return {
@@ -68,7 +74,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
       try {
         const { connection, bestEffort } = await createThrough(workshop, spec, context);
         pass("local.answered");
-        return await open(connection, sandboxId, bestEffort);
+        return await open(connection, sandboxId, bestEffort, spec.workspace?.target);
       } catch (error) {
         // Asked twice with the same id there is still one sandbox, and it is this one.
         if (SandboxerError.is(error) && error.code === "conflict") return attach(sandboxId);

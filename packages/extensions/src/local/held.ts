@@ -6,6 +6,7 @@ import { describeLacking } from "./limits.ts";
 export interface HeldBox extends ListedBox {
   readonly paused: boolean;
   readonly bestEffort: readonly string[];
+  readonly workspaceTarget?: string;
 }
 
 /** Every sandbox that hold has and somebody owns, or only the one with this id. */
@@ -21,5 +22,10 @@ export async function heldBoxes(hold: Hold, hostId: string, id?: string): Promis
     ...(typeof box.expiresAtMs === "number" && { expiresAtMs: box.expiresAtMs }),
     paused: box.paused === true,
     bestEffort: describeLacking(box.notInForce),
+    ...(isMembers(box.workspace) && { workspaceTarget: String(box.workspace.target) }),
   }));
+}
+
+function isMembers(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }

@@ -3,7 +3,7 @@
 //! No link is ever followed, not even one that the archive itself has made: every directory is
 //! opened below the first with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS.
 
-use super::archive_path;
+use super::{archive_path, whiteout};
 use crate::sys::link;
 use crate::sys::path::{self, PLAIN};
 use crate::tar::reader::Sink;
@@ -24,6 +24,7 @@ pub struct Landing {
     limits: Limits,
     /// The sandbox's root keeps owners and all mode bits; for others the files become their own.
     is_root: bool,
+    pub is_layer: bool,
     current: Option<(File, PathBuf, Entry)>,
     /// Directories that their owner may not fill, closed when nothing more is put into them.
     closed: Vec<(PathBuf, u32)>,
@@ -36,7 +37,18 @@ pub struct Landing {
 impl Landing {
     pub fn below(base: OwnedFd, limits: Limits, is_root: bool) -> Landing {
         let (current, closed) = (None, Vec::new());
-        Landing { base, limits, is_root, current, closed, entries: 0, bytes: 0, skipped: 0 }
+        let is_layer = false;
+        Landing {
+            base,
+            limits,
+            is_root,
+            is_layer,
+            current,
+            closed,
+            entries: 0,
+            bytes: 0,
+            skipped: 0,
+        }
     }
 
     pub fn close_directories(&mut self) -> Result<(), Failure> {
@@ -180,6 +192,12 @@ impl Sink for Landing {
     fn entry(&mut self, entry: &Entry) -> Result<(), Failure> {
         self.count(entry)?;
         let whole = archive_path::checked(&entry.path, self.limits.depth)?;
+        if self.is_layer
+            && let Some(gone) = whiteout::named(&whole)
+        {
+            return whiteout::obey(self.base.as_fd(), &gone)
+                .map_err(|error| Failure::about_path(whole.display(), &error));
+        }
         match entry.kind {
             Kind::Other => {
                 self.skipped += 1;

@@ -13,6 +13,7 @@ pub mod read;
 pub mod remove;
 pub mod unpack;
 pub mod watch;
+mod whiteout;
 pub mod write;
 
 use super::acting::ActingAs;
@@ -44,8 +45,9 @@ pub fn begin(request: FileRequest, user: User, identity: Identity) -> Result<Beg
             watch::Watching::begin(&path, recursive, user, identity)
         }
         FileRequest::Pack { path } => pack::Packing::begin(&path, user, identity),
-        FileRequest::Unpack { path, parents, limits } => {
-            unpack::Unpacking::begin(&path, parents, limits, user, identity)
+        FileRequest::Unpack { path, parents, limits, is_layer } => {
+            let what = unpack::What { limits, is_layer };
+            unpack::Unpacking::begin(&path, parents, what, user, identity)
         }
         at_once => answer(at_once, &user, identity).map(Begun::Done),
     }

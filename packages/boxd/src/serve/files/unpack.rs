@@ -18,11 +18,17 @@ pub struct Unpacking {
     landing: Landing,
 }
 
+pub struct What {
+    pub limits: Limits,
+    /// Names that say what is gone are obeyed.
+    pub is_layer: bool,
+}
+
 impl Unpacking {
     pub fn begin(
         path: &str,
         parents: bool,
-        limits: Limits,
+        what: What,
         user: User,
         identity: Identity,
     ) -> Result<Begun, Failure> {
@@ -34,7 +40,8 @@ impl Unpacking {
         let base = path::open_directory(HERE, &path, NO_MAGIC)
             .map_err(|error| Failure::about_path(&path, &error))?;
         drop(acting);
-        let landing = Landing::below(base, limits, user.uid == 0);
+        let mut landing = Landing::below(base, what.limits, user.uid == 0);
+        landing.is_layer = what.is_layer;
         let unpacking = Unpacking { user, reader: Box::default(), landing };
         Ok(Begun::Streaming(json!({}), Work::Unpack(unpacking)))
     }

@@ -3,7 +3,7 @@
 use super::side::{Kind, Side};
 use super::walk::{Found, Step, Walk};
 use crate::serve::stream::Progress;
-use crate::tar::{self, Entry, WHITEOUT, writer};
+use crate::tar::{self, Entry, OPAQUE, WHITEOUT, writer};
 use crate::wire::failure::Failure;
 use crate::wire::outbound::Outbound;
 use crate::wire::{MOST_DATA, STDOUT};
@@ -22,11 +22,14 @@ pub struct Layer {
     /// Pipes and the like, and names that would be taken for deletions.
     skipped: u64,
     is_written: bool,
+    /// Everybody else in the sandbox stands still until it is written.
+    pub is_still: bool,
 }
 
 impl Layer {
-    pub fn of(walk: Walk) -> Layer {
-        Layer { walk, file: None, ready: Vec::new(), entries: 0, skipped: 0, is_written: false }
+    pub fn of(walk: Walk, is_still: bool) -> Layer {
+        let (file, ready) = (None, Vec::new());
+        Layer { walk, file, ready, entries: 0, skipped: 0, is_written: false, is_still }
     }
 
     pub fn advance(&mut self, stream: u32, credit: &mut u64, out: &mut Outbound) -> Progress {
@@ -70,7 +73,7 @@ impl Layer {
         Ok(())
     }
 
-    fn add(&mut self, Found { path, new, old, .. }: &Found) -> io::Result<()> {
+    fn add(&mut self, Found { path, new, old, is_opaque, .. }: &Found) -> io::Result<()> {
         let Some(name) = path.file_name() else {
             // The folder itself: its mode is the host's business.
             return Ok(());
@@ -83,7 +86,12 @@ impl Layer {
             Some(new) => {
                 // The layer remembers what it copied, also where that is gone by now.
                 let was_there = old.is_some() || new.is_copy();
-                self.add_side(path, new, was_there)
+                self.add_side(path, new, was_there)?;
+                if *is_opaque {
+                    let entry = entry_of(&path.join(OPAQUE), tar::Kind::File, None);
+                    writer::begin(&mut self.ready, &entry);
+                }
+                Ok(())
             }
             None => {
                 let mut gone = OsString::from(".wh.");

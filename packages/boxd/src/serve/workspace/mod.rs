@@ -7,6 +7,7 @@ pub mod layer;
 mod paths;
 pub mod rollback;
 mod side;
+pub mod snapshot;
 mod walk;
 
 use super::operations::Begun;
@@ -39,7 +40,7 @@ impl Workspace {
             return Err(Failure::invalid("the workspace is not copy-on-write"));
         };
         let paths = Paths::parse(paths)?;
-        Walk::begin(upper, lower, paths, deep)
+        Walk::begin(upper, Some(lower), paths, deep)
             .map_err(|error| Failure::internal("the workspace's layers", error))
     }
 }
@@ -54,7 +55,7 @@ pub fn begin(request: WorkspaceRequest, workspace: Option<&Workspace>) -> Result
         }
         WorkspaceRequest::Layer { paths } => {
             let walk = workspace.walk(&paths, Deep { additions: true, deletions: false })?;
-            Ok(Begun::Streaming(json!({}), Work::Layer(Layer::of(walk))))
+            Ok(Begun::Streaming(json!({}), Work::Layer(Layer::of(walk, false))))
         }
         WorkspaceRequest::Rollback { paths } => {
             let walk = workspace.walk(&paths, Deep { additions: false, deletions: false })?;

@@ -4,7 +4,11 @@ use crate::wire::failure::Failure;
 use std::path::{Component, Path, PathBuf};
 
 /// Nothing named means everything.
-pub struct Paths(Vec<PathBuf>);
+#[derive(Default)]
+pub struct Paths {
+    named: Vec<PathBuf>,
+    except: Vec<PathBuf>,
+}
 
 #[derive(PartialEq, Eq, Debug)]
 pub enum Meant {
@@ -29,13 +33,21 @@ impl Paths {
             }
             if text.is_empty() || text.contains('\0') { Err(refused()) } else { Ok(whole) }
         };
-        paths.iter().map(parse).collect::<Result<_, _>>().map(Paths)
+        let named = paths.iter().map(parse).collect::<Result<_, _>>()?;
+        Ok(Paths { named, except: Vec::new() })
+    }
+
+    /// Everything but these.
+    pub fn all_but(except: impl IntoIterator<Item = PathBuf>) -> Paths {
+        Paths { named: Vec::new(), except: except.into_iter().collect() }
     }
 
     pub fn meant(&self, path: &Path) -> Meant {
-        if self.0.is_empty() || self.0.iter().any(|named| path.starts_with(named)) {
+        if self.except.iter().any(|except| path.starts_with(except)) {
+            Meant::No
+        } else if self.named.is_empty() || self.named.iter().any(|named| path.starts_with(named)) {
             Meant::Yes
-        } else if self.0.iter().any(|named| named.starts_with(path)) {
+        } else if self.named.iter().any(|named| named.starts_with(path)) {
             Meant::Below
         } else {
             Meant::No

@@ -81,7 +81,7 @@ impl Rollback {
     }
 
     fn take_back(&mut self) -> io::Result<()> {
-        let Some(Found { path, new, old, is_rewritten }) = self.found.last_mut() else {
+        let Some(Found { path, new, old, is_rewritten, .. }) = self.found.last_mut() else {
             return Ok(());
         };
         let (parent, name) = match (path.parent(), path.file_name()) {

@@ -75,8 +75,10 @@ impl Side {
         xattr::value(self.handle.as_fd(), c"user.overlay.origin").is_ok()
     }
 
-    pub fn handle(&self) -> BorrowedFd<'_> {
-        self.handle.as_fd()
+    /// Whether it is a folder that stands for itself alone, whatever is below.
+    pub fn is_opaque(&self) -> bool {
+        let value = xattr::value(self.handle.as_fd(), c"user.overlay.opaque");
+        value.is_ok_and(|value| value == b"y")
     }
 
     pub fn target(&self) -> io::Result<Vec<u8>> {

@@ -4,9 +4,8 @@
 use super::paths::{Meant, Paths};
 use super::side::{Kind, Side};
 use crate::sys::path::{self, PLAIN};
-use crate::sys::xattr;
 use crate::tree::listing::next_names;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,7 +17,8 @@ const SLICE: usize = 256 * 1024;
 
 pub struct Walk {
     upper: OwnedFd,
-    lower: OwnedFd,
+    /// None where the layer is told by itself: then its whiteouts are, too.
+    lower: Option<OwnedFd>,
     paths: Paths,
     deep: Deep,
     /// What is still to be looked at, the next one last.
@@ -47,6 +47,14 @@ pub struct Found {
     pub old: Option<Side>,
     /// Where both are files or links: whether more than the mode differs.
     pub is_rewritten: bool,
+    /// A folder that hides all that is below it.
+    pub is_opaque: bool,
+}
+
+impl Found {
+    fn bare(path: PathBuf) -> Found {
+        Found { path, new: None, old: None, is_rewritten: true, is_opaque: false }
+    }
 }
 
 pub enum Step {
@@ -61,14 +69,21 @@ struct Comparing {
 }
 
 impl Walk {
-    pub fn begin(upper: &OwnedFd, lower: &OwnedFd, paths: Paths, deep: Deep) -> io::Result<Walk> {
-        let (upper, lower) = (upper.try_clone()?, lower.try_clone()?);
-        let first = Task::Look { path: PathBuf::new(), has_below: true };
+    pub fn begin(
+        upper: &OwnedFd,
+        lower: Option<&OwnedFd>,
+        paths: Paths,
+        deep: Deep,
+    ) -> io::Result<Walk> {
+        let lower = lower.map(OwnedFd::try_clone).transpose()?;
+        let upper = upper.try_clone()?;
+        let first = Task::Look { path: PathBuf::new(), has_below: lower.is_some() };
         Ok(Walk { upper, lower, paths, deep, tasks: vec![first], comparing: None })
     }
 
+    /// What the layer lies on; the layer itself where it is told alone.
     pub fn lower(&self) -> BorrowedFd<'_> {
-        self.lower.as_fd()
+        self.lower.as_ref().unwrap_or(&self.upper).as_fd()
     }
 
     /// The next bit of work. An error names the path it is about.
@@ -97,10 +112,13 @@ impl Walk {
             return Ok(Step::Nothing);
         };
         if new.is_whiteout() {
+            if self.lower.is_none() && meant == Meant::Yes {
+                return Ok(Step::Found(Box::new(Found::bare(path))));
+            }
             self.tasks.extend(has_below.then_some(Task::Gone { path }));
             return Ok(Step::Nothing);
         }
-        let old = if has_below { Side::at(self.lower.as_fd(), shown)? } else { None };
+        let old = if has_below { Side::at(self.lower(), shown)? } else { None };
         let old_kind = old.as_ref().map(|old| old.kind);
         match (new.kind, old_kind) {
             (Kind::Directory, Some(Kind::Directory)) => self.descend(&path, &new, true)?,
@@ -113,8 +131,9 @@ impl Walk {
         if meant == Meant::Below {
             return Ok(Step::Nothing);
         }
-        let found = Box::new(Found { path, new: Some(new), old, is_rewritten: true });
-        self.judge(found)
+        let is_opaque = self.lower.is_none() && new.is_opaque();
+        let found = Found { new: Some(new), old, is_opaque, ..Found::bare(path) };
+        self.judge(Box::new(found))
     }
 
     /// Whether two things differ at all.
@@ -159,7 +178,7 @@ impl Walk {
         if meant == Meant::No {
             return Ok(Step::Nothing);
         }
-        let Some(old) = Side::at(self.lower.as_fd(), &path)? else {
+        let Some(old) = Side::at(self.lower(), &path)? else {
             return Ok(Step::Nothing);
         };
         if old.kind == Kind::Directory && (self.deep.deletions || meant == Meant::Below) {
@@ -168,25 +187,26 @@ impl Walk {
         if meant == Meant::Below {
             return Ok(Step::Nothing);
         }
-        Ok(Step::Found(Box::new(Found { path, new: None, old: Some(old), is_rewritten: true })))
+        Ok(Step::Found(Box::new(Found { old: Some(old), ..Found::bare(path) })))
     }
 
     fn descend(&mut self, path: &Path, new: &Side, has_below: bool) -> io::Result<()> {
         let names = names(self.upper.as_fd(), path)?;
+        let look = |name: &OsString| Task::Look { path: path.join(name), has_below };
+        let mut tasks: BTreeMap<OsString, Task> =
+            names.iter().map(|name| (name.clone(), look(name))).collect();
         // An opaque folder stands for itself alone: what it does not hold is gone.
-        let is_opaque = xattr::value(new.handle(), c"user.overlay.opaque");
-        if has_below && is_opaque.is_ok_and(|value| value == b"y") {
-            let below = self::names(self.lower.as_fd(), path)?;
-            let gone = below.iter().rev().filter(|name| !names.contains(*name));
-            self.tasks.extend(gone.map(|name| Task::Gone { path: path.join(name) }));
+        if has_below && new.is_opaque() {
+            for name in self::names(self.lower(), path)?.difference(&names) {
+                tasks.insert(name.clone(), Task::Gone { path: path.join(name) });
+            }
         }
-        let look = |name: OsString| Task::Look { path: path.join(name), has_below };
-        self.tasks.extend(names.into_iter().rev().map(look));
+        self.tasks.extend(tasks.into_values().rev());
         Ok(())
     }
 
     fn list_gone(&mut self, path: &Path) -> io::Result<()> {
-        let names = names(self.lower.as_fd(), path)?;
+        let names = names(self.lower(), path)?;
         self.tasks.extend(names.iter().rev().map(|name| Task::Gone { path: path.join(name) }));
         Ok(())
     }

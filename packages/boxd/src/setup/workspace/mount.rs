@@ -50,8 +50,8 @@ pub fn mount(
     let options = mount::overlay_options("l", &upper, &work);
     mount::mount_overlay(c"c", &options).map_err(step)?;
     let layers = Layers {
-        upper: path::open_directory(HERE, &upper, 0).map_err(step)?,
-        lower: path::open_directory(HERE, "l", 0).map_err(step)?,
+        upper: mount::view_of(HERE, Path::new(&upper)).map_err(step)?,
+        lower: mount::view_of(HERE, Path::new("l")).map_err(step)?,
     };
     mount::attach(path::open_directory(HERE, "c", 0).map_err(step)?, place).map_err(at)?;
     Ok(Some(layers))

@@ -1,0 +1,90 @@
+import { createReadStream } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import type { Snapshot } from "@sandboxer/contract";
+import type { Command } from "commander";
+import { span, table } from "../table.ts";
+
+export function register(program: Command): void {
+  const snapshots = program.command("snapshots").description("list, delete, export and import snapshots");
+  snapshots
+    .command("ls")
+    .description("list them, newest first")
+    .option("--json", "print everything about them")
+    .action(ls);
+  snapshots
+    .command("rm")
+    .description("delete one; sandboxes made from it stay")
+    .argument("<snapshot>", "its id or name")
+    .action(remove);
+  snapshots
+    .command("export")
+    .description("write one to a file, an OCI layout in a tar archive")
+    .argument("<snapshot>", "its id or name")
+    .argument("<file>", "where to")
+    .action(exportTo);
+  snapshots
+    .command("import")
+    .description("take one in that was exported here or elsewhere")
+    .argument("<file>", "what export wrote")
+    .option("--name <name>", "a name for it here")
+    .option("--trust <fingerprint>", "the key of another installation that may vouch for it")
+    .option("--json", "print everything about it; give errors as JSON")
+    .action(importFrom);
+}
+
+async function ls({ json }: { json?: true }): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const { describeImage } = await import("../image.ts");
+  const all = await withClient((client) => client.snapshots.list());
+  const row = ({ id, name, image, sandboxId, bytes, createdAtMs }: Snapshot) => [
+    id,
+    name ?? "",
+    describeImage(image),
+    sandboxId ?? "imported",
+    `${(bytes / 2 ** 20).toFixed(1)} MiB`,
+    span(Date.now() - createdAtMs),
+  ];
+  const head = ["ID", "NAME", "IMAGE", "FROM", "SIZE", "AGE"];
+  process.stdout.write(`${json ? JSON.stringify(all) : table(head, all.map(row))}\n`);
+  process.exit(0);
+}
+
+async function remove(idOrName: string): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const { id } = await withClient((client) => client.snapshots.delete(idOrName));
+  process.stdout.write(`${id}\n`);
+  process.exit(0);
+}
+
+/** Beside its place first, so that an export that breaks off leaves no half of one. */
+async function exportTo(idOrName: string, path: string): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const { counted } = await import("../progress.ts");
+  const draft = `${path}.${process.pid}`;
+  await withClient(async (client) => {
+    const data = await client.snapshots.export(idOrName);
+    const file = await open(draft, "wx", 0o600);
+    try {
+      for await (const part of counted(data)) await file.writev([part]);
+      await file.sync();
+      await rename(draft, path);
+    } finally {
+      await file.close();
+      await rm(draft, { force: true });
+    }
+  });
+  process.exit(0);
+}
+
+async function importFrom(
+  path: string,
+  { name, trust, json }: { name?: string; trust?: string; json?: true },
+): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const { counted } = await import("../progress.ts");
+  const options = { ...(name && { name }), ...(trust && { trust }) };
+  const source = counted(createReadStream(path));
+  const snapshot = await withClient((client) => client.snapshots.import(source, options));
+  process.stdout.write(`${json ? JSON.stringify(snapshot) : snapshot.id}\n`);
+  process.exit(0);
+}

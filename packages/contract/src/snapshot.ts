@@ -1,0 +1,58 @@
+import { z } from "zod";
+import type { ByteSource } from "./files.ts";
+import { nameSchema, rowIdSchema, sandboxIdSchema } from "./ids.ts";
+import { sandboxSchema } from "./sandbox.ts";
+import { imageSchema, labelsSchema } from "./spec.ts";
+
+/** All that a sandbox ever wrote, as it was at one moment. Files only: no process, variable or key is in it. */
+export const snapshotSchema = z.strictObject({
+  id: rowIdSchema,
+  name: nameSchema.optional(),
+  labels: labelsSchema,
+  orgId: z.string(),
+  principalId: z.string(),
+  /** Of which sandbox; absent where it was imported. */
+  sandboxId: sandboxIdSchema.optional(),
+  /** The snapshot which that sandbox was made from. */
+  parentId: rowIdSchema.optional(),
+  /** What it lies on: it restores only over the same. */
+  image: imageSchema,
+  createdAtMs: z.int(),
+  /** Of all its layers. */
+  bytes: z.int().nonnegative(),
+  /** Of its manifest, as in `sha256:…`: which snapshot it is, wherever it is. */
+  digest: z.string(),
+  /** Fingerprint of the key that vouches for it. */
+  signer: z.string(),
+});
+export type Snapshot = z.infer<typeof snapshotSchema>;
+
+export const snapshotListSchema = z.strictObject({ snapshots: z.array(snapshotSchema) });
+
+export const takeSnapshotBodySchema = z.strictObject({
+  name: nameSchema.optional(),
+  labels: labelsSchema.default({}),
+});
+export type TakeSnapshotBody = z.input<typeof takeSnapshotBodySchema>;
+
+export const forkBodySchema = z.strictObject({ count: z.int().min(1).max(100).default(1) });
+export type ForkBody = z.input<typeof forkBodySchema>;
+
+export const forkedSchema = z.strictObject({ sandboxes: z.array(sandboxSchema) });
+
+export const importOptionsSchema = z.strictObject({
+  name: nameSchema.optional(),
+  /** The fingerprint of another installation's key whose snapshot may be taken in. */
+  trust: z.string().max(100).optional(),
+});
+export type ImportOptions = z.input<typeof importOptionsSchema>;
+
+/** The sandbox's own files, or what it changed in its copy-on-write workspace. */
+export type LayerKind = "root" | "workspace";
+
+export interface Snapshots {
+  /** A layer as OCI has it. Everybody inside stands still while the root's is read. */
+  capture(kind: LayerKind): Promise<AsyncIterable<Uint8Array>>;
+  /** Into a fresh sandbox over the same image. */
+  restore(kind: LayerKind, layer: ByteSource): Promise<void>;
+}

@@ -1,0 +1,32 @@
+import { type Box, type CreateBody, type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import { demand } from "../facet.ts";
+import type { House } from "../house.ts";
+import { shelfOf } from "./snapshots.ts";
+import { readLayer, verifyLayout } from "./verify.ts";
+
+/** A request that starts from a snapshot, with the image that one lies on. */
+export async function withSnapshot(
+  house: House,
+  principal: Principal,
+  body: CreateBody,
+): Promise<CreateBody> {
+  if (body.from === undefined) return body;
+  const { id, image } = await shelfOf(house).find(principal, body.from);
+  if (body.image && JSON.stringify(body.image) !== JSON.stringify(image)) {
+    throw new SandboxerError("invalid_request", "image: a snapshot restores over its own image only");
+  }
+  return { ...body, from: id, image };
+}
+
+/** Before anybody may use it: what it is made from is all there, and right, or there is no sandbox. */
+export async function restoreInto(house: House, { spec }: Sandbox, box: Box): Promise<void> {
+  if (spec.from === undefined) return;
+  const facet = demand("snapshots", box.snapshots);
+  const dir = shelfOf(house).pathOf(spec.from);
+  // Whoever took it in has judged its key; here it only has to be whole.
+  const { layers } = await verifyLayout(dir, () => true);
+  for (const layer of layers) {
+    if (layer.kind === "workspace" && spec.workspace?.mode !== "copy-on-write") continue;
+    await facet.restore(layer.kind, readLayer(dir, layer));
+  }
+}

@@ -1,0 +1,97 @@
+import type { KeyObject } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type Principal, SandboxerError, type Snapshot, snapshotRecordSchema } from "@sandboxer/contract";
+import { writePrivate } from "./layout.ts";
+
+export interface ShelfOptions {
+  readonly dir: string;
+  /** Ed25519; vouches for what this installation made. */
+  readonly privateKey: KeyObject;
+}
+
+/** Snapshots on disk, each a folder that is there as a whole or not at all. */
+export interface Shelf extends ShelfOptions {
+  pathOf(id: string): string;
+  /** Makes one aside and puts it in its place when `fill` is done. */
+  add(principal: Principal, id: string, fill: (dir: string) => Promise<Snapshot>): Promise<Snapshot>;
+  /** What the principal may see, newest first. */
+  list(principal: Principal): Promise<Snapshot[]>;
+  /** By id or by name. Somebody else's is `not_found`, exactly as an absent one. */
+  find(principal: Principal, idOrName: string): Promise<Snapshot>;
+  remove(id: string): Promise<void>;
+  /** What was being made, or removed, when a process died. */
+  sweep(): Promise<void>;
+}
+
+const ID = /^snp_[a-z0-9]{20}$/;
+
+export function openShelf({ dir, privateKey }: ShelfOptions): Shelf {
+  const pathOf = (id: string) => join(dir, id);
+
+  const list = async ({ orgId, id: viewer }: Principal): Promise<Snapshot[]> => {
+    const names = await readdir(dir).catch(() => []);
+    const records = await Promise.all(
+      names.filter((name) => ID.test(name)).map((id) => readRecord(pathOf(id))),
+    );
+    return records
+      .flatMap((record) =>
+        record?.snapshot.orgId === orgId && record.seenBy.includes(viewer) ? record.snapshot : [],
+      )
+      .sort((a, b) => b.createdAtMs - a.createdAtMs);
+  };
+
+  return {
+    dir,
+    privateKey,
+    pathOf,
+    list,
+    async find(principal, idOrName) {
+      const found = (await list(principal)).find(({ id, name }) => id === idOrName || name === idOrName);
+      if (found) return found;
+      throw new SandboxerError("not_found", `no snapshot ${idOrName}`);
+    },
+    async add(principal, id, fill) {
+      const draft = `${pathOf(id)}.new`;
+      await mkdir(draft, { recursive: true, mode: 0o700 });
+      try {
+        const snapshot = await fill(draft);
+        const { name } = snapshot;
+        if (name !== undefined && (await list(principal)).some((other) => other.name === name)) {
+          throw new SandboxerError("conflict", `a snapshot named ${name} is there`, { details: { name } });
+        }
+        const seenBy = [...new Set([...principal.lineage, principal.id])];
+        await writePrivate(join(draft, "record.json"), JSON.stringify({ snapshot, seenBy }));
+        await rename(draft, pathOf(id));
+        return snapshot;
+      } catch (error) {
+        await rm(draft, { recursive: true, force: true });
+        throw storageFull(error);
+      }
+    },
+    async remove(id) {
+      const doomed = `${pathOf(id)}.old`;
+      // Gone at once; the bytes follow.
+      await rename(pathOf(id), doomed).catch(() => {});
+      await rm(doomed, { recursive: true, force: true });
+    },
+    async sweep() {
+      for (const name of await readdir(dir).catch(() => [])) {
+        if (/\.(?:new|old)$/.test(name)) await rm(join(dir, name), { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+async function readRecord(path: string) {
+  try {
+    return snapshotRecordSchema.parse(JSON.parse(await readFile(join(path, "record.json"), "utf8")));
+  } catch {
+    return undefined;
+  }
+}
+
+function storageFull(error: unknown): unknown {
+  if ((error as NodeJS.ErrnoException)?.code !== "ENOSPC") return error;
+  return new SandboxerError("storage_full", "there is no room for the snapshot", { cause: error });
+}

@@ -1,0 +1,29 @@
+import { type LayerKind, SandboxerError, type Snapshots } from "@sandboxer/contract";
+import type { Connection } from "./connection.ts";
+import { content, upload } from "./content.ts";
+
+/** serve reads and writes layers from inside, so no path of one ever resolves on the host. */
+export function openSnapshots(connection: Connection, workspaceTarget = "/workspace"): Snapshots {
+  const owner = async (): Promise<{ user?: string }> => {
+    try {
+      await connection.call("stat", { path: "/", user: "root" });
+      return { user: "root" };
+    } catch (error) {
+      // There is one user alone, and everything is that one's.
+      if (SandboxerError.is(error) && error.code === "no_such_user") return {};
+      throw error;
+    }
+  };
+  return {
+    async capture(kind: LayerKind) {
+      const stream = await (kind === "root" ? connection.open("capture", {}) : connection.open("layer", {}));
+      await stream.reply;
+      return content(stream);
+    },
+    async restore(kind, layer) {
+      const path = kind === "root" ? "/" : workspaceTarget;
+      const stream = await connection.open("unpack", { path, layer: true, ...(await owner()) });
+      await upload(stream, layer);
+    },
+  };
+}

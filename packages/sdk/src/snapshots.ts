@@ -1,0 +1,35 @@
+import {
+  type ByteSource,
+  type ImportOptions,
+  type Snapshot,
+  snapshotListSchema,
+  snapshotSchema,
+} from "@sandboxer/contract";
+import { chunksOf } from "./chunks.ts";
+import type { Transport } from "./transport.ts";
+import { uploadOf } from "./upload.ts";
+
+export interface SnapshotShelf {
+  list(): Promise<readonly Snapshot[]>;
+  delete(idOrName: string): Promise<Snapshot>;
+  /** As one file. */
+  export(idOrName: string): Promise<AsyncIterable<Uint8Array>>;
+  import(source: ByteSource, options?: ImportOptions): Promise<Snapshot>;
+}
+
+export function openSnapshotShelf(transport: Transport): SnapshotShelf {
+  const at = (idOrName: string) => `/v1/snapshots/${encodeURIComponent(idOrName)}`;
+  return {
+    async list() {
+      return (await transport.ask(snapshotListSchema, "GET", "/v1/snapshots")).snapshots;
+    },
+    delete: (idOrName) => transport.ask(snapshotSchema, "DELETE", at(idOrName)),
+    async export(idOrName) {
+      return chunksOf(await transport.send("GET", `${at(idOrName)}/archive`)).data;
+    },
+    async import(source, options = {}) {
+      const call = { query: { ...options }, body: await uploadOf(source) };
+      return transport.ask(snapshotSchema, "PUT", "/v1/snapshots", call);
+    },
+  };
+}

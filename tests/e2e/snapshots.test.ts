@@ -1,0 +1,109 @@
+import { mkdir, mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { removeEngine } from "../conformance/remove-engine.ts";
+import { cliOf } from "./cli-process.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+vi.setConfig({ testTimeout: 60_000 });
+
+describe("snapshots and forks from the command line", () => {
+  let place: string;
+  let here: ReturnType<typeof cliOf>;
+  let there: ReturnType<typeof cliOf>;
+  const said = async (cli: ReturnType<typeof cliOf>, ...args: string[]) => {
+    const { code, stdout, stderr } = await cli.run(args);
+    expect({ code, stderr }, args.join(" ")).toEqual({ code: 0, stderr: "" });
+    return stdout.trim();
+  };
+  const sh = (cli: ReturnType<typeof cliOf>, name: string, script: string) =>
+    said(cli, "exec", name, "--", "sh", "-c", script);
+
+  beforeAll(async () => {
+    place = await mkdtemp(join(tmpdir(), "sandboxer-snapshots-"));
+    here = cliOf(join(place, "here"));
+    there = cliOf(join(place, "there"));
+    await said(here, "create", "--name", "source");
+    await sh(
+      here,
+      "source",
+      "mkdir -p ~/deep; echo one > ~/deep/file; ln -s deep/file ~/link; chmod 700 ~/deep",
+    );
+    await said(here, "snapshot", "source", "--name", "base", "-l", "of=tests");
+  }, 60_000);
+  afterAll(async () => {
+    for (const name of ["here", "there"]) await removeEngine(join(place, name, "engine"));
+    await removeEngine(join(place, "none"), place);
+  }, 60_000);
+
+  it("restores the files, and each goes its own way", async () => {
+    await said(here, "create", "--name", "copy", "--from", "base");
+    expect(await sh(here, "copy", "cat ~/link; stat -c '%a %U' ~/deep")).toBe("one\n700 user");
+    await sh(here, "copy", "echo two > ~/deep/file");
+    expect(await sh(here, "source", "cat ~/deep/file")).toBe("one");
+    const [snapshot] = JSON.parse(await said(here, "snapshots", "ls", "--json"));
+    expect(snapshot).toMatchObject({ name: "base", labels: { of: "tests" }, image: { kind: "host" } });
+    await said(here, "snapshot", "copy", "--name", "child");
+    const child = JSON.parse(await said(here, "snapshots", "ls", "--json")).find(
+      ({ name }: { name: string }) => name === "child",
+    );
+    expect(child.parentId).toBe(snapshot.id);
+    expect((await here.run(["snapshot", "copy", "--name", "child"])).stderr).toContain(
+      "a snapshot named child",
+    );
+    await said(here, "snapshots", "rm", "child");
+    expect((await here.run(["create", "--from", "child"])).stderr).toContain("no snapshot child");
+  });
+
+  it("forks several at once, with the changes of a project", async () => {
+    const project = join(place, "project");
+    await mkdir(project);
+    await writeFile(join(project, "file"), "one\n");
+    await sleep(15);
+    await said(
+      here,
+      "run",
+      "--name",
+      "work",
+      "-w",
+      project,
+      "--",
+      "sh",
+      "-c",
+      "echo two >> file; echo x > ~/own",
+    );
+    const ids = (await said(here, "fork", "work", "-n", "3")).split("\n");
+    expect(new Set(ids).size).toBe(3);
+    for (const id of ids) {
+      expect(await sh(here, id, "cat file ~/own")).toBe("one\ntwo\nx");
+      expect(await said(here, "diff", id, "--stat")).toBe("M  file  (+1 -0)");
+    }
+    const [first = "", second = ""] = ids;
+    await said(here, "rollback", first);
+    expect(await said(here, "diff", first)).toBe("");
+    expect(await said(here, "apply", second)).toBe("file");
+    expect(await readFile(join(project, "file"), "utf8")).toBe("one\ntwo\n");
+    expect(await said(here, "snapshots", "ls", "--json")).not.toContain("work");
+  });
+
+  it("exports to another home, where it boots once its key is trusted", async () => {
+    const file = join(place, "base.tar");
+    await said(here, "snapshots", "export", "base", file);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const refused = await there.run(["snapshots", "import", file, "--json"]);
+    const { error } = JSON.parse(refused.stderr);
+    expect(error).toMatchObject({
+      code: "policy_denied",
+      details: { signer: expect.stringMatching(/^sha256:/) },
+    });
+    await said(there, "snapshots", "import", file, "--trust", error.details.signer, "--name", "taken");
+    await said(there, "create", "--name", "elsewhere", "--from", "taken");
+    expect(await sh(there, "elsewhere", "cat ~/link")).toBe("one");
+    // Its own is trusted without a word.
+    await said(here, "snapshots", "import", file, "--name", "again");
+  });
+});

@@ -1,0 +1,223 @@
+import { createPublicKey, generateKeyPairSync, sign } from "node:crypto";
+import { appendFile, mkdtemp, readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Gateway, openGateway, silent } from "@sandboxer/gateway";
+import { type Client, createClient, type Sandbox } from "@sandboxer/sdk";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { removeEngine } from "../conformance/remove-engine.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const CANARY = "canary-5f1d7c2e9b";
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+describe("snapshots as an attacker meets them", () => {
+  let home: string;
+  let gateway: Gateway;
+  let client: Client;
+  let source: Sandbox;
+  const shelf = () => join(home, "home/snapshots");
+  const sh = async (sandbox: Sandbox, script: string, user = "user") =>
+    text((await sandbox.run(["sh", "-c", script], { user })).stdout);
+  const bytesOf = async (stream: AsyncIterable<Uint8Array>) => {
+    const parts: Uint8Array[] = [];
+    for await (const part of stream) parts.push(part);
+    return Buffer.concat(parts);
+  };
+
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), "sandboxer-sn-"));
+    gateway = await openGateway({
+      home: join(home, "home"),
+      listen: { host: "127.0.0.1", port: 0 },
+      log: silent,
+    });
+    client = createClient({ url: gateway.url ?? "", apiKey: gateway.apiKey });
+    source = await client.sandboxes.create({ env: { TOKEN: CANARY } });
+    await sh(source, "echo kept > ~/kept; echo $TOKEN > /tmp/t; echo $TOKEN > /dev/shm/s");
+    const machine = `mkdir -p /run/secrets; echo ${CANARY} > /run/secrets/s; echo 1234 > /etc/machine-id;
+      mkdir -p /etc/ssh; echo ${CANARY} > /etc/ssh/ssh_host_ed25519_key`;
+    await sh(source, machine, "root");
+  });
+  afterAll(async () => {
+    for await (const sandbox of client.sandboxes.all({ states: ["running"] })) await sandbox.destroy();
+    await gateway.close();
+    await removeEngine(join(home, "home/engine"), home);
+  });
+
+  it("SN-1 holds no variable, secret, temporary file or key", async () => {
+    const snapshot = await source.snapshot();
+    const whole = await bytesOf(await client.snapshots.export(snapshot.id));
+    expect(whole.includes("kept"), "control: it was looked at").toBe(true);
+    for (const form of ["utf8", "base64", "hex", "utf16le"] as const) {
+      const written =
+        form === "base64" || form === "hex" ? Buffer.from(CANARY).toString(form) : Buffer.from(CANARY, form);
+      expect(whole.includes(written), form).toBe(false);
+    }
+    expect(whole.includes("machine-id")).toBe(false);
+    await client.snapshots.delete(snapshot.id);
+  });
+
+  it("SN-2 gives each copy an identity of its own", async () => {
+    const copies = await source.fork(2);
+    const facts = await Promise.all(
+      copies.map((copy) =>
+        sh(copy, "cat /etc/machine-id 2>&1; od -An -N32 -tx1 /dev/urandom; cat /proc/sys/kernel/random/uuid"),
+      ),
+    );
+    expect(facts[0]).not.toBe(facts[1]);
+    expect(facts.join()).not.toContain("1234");
+    expect(new Set([source.id, ...copies.map(({ id }) => id)]).size).toBe(3);
+    expect(await sh(copies[0] as Sandbox, "cat ~/kept")).toBe("kept\n");
+    await Promise.all(copies.map((copy) => copy.destroy()));
+  });
+
+  it("SN-4 restores nothing of which a byte was changed, cut, added or signed by another", async () => {
+    const tamper: Record<string, (dir: string, blobs: string[]) => Promise<void>> = {
+      "a byte of the layer": async (dir, blobs) => flip(join(dir, await largest(dir, blobs)), 700),
+      "the layer cut": async (dir, blobs) => truncate(join(dir, await largest(dir, blobs)), 512),
+      "the layer longer": async (dir, blobs) => appendFile(join(dir, await largest(dir, blobs)), "x"),
+      "a byte of the manifest": async (dir) => flip(join(dir, await manifestOf(dir)), 30),
+      "the signature": async (dir) =>
+        changeIndex(dir, (entry) => {
+          const bytes = Buffer.from(entry.annotations["dev.sandboxer.signature"] ?? "", "base64");
+          bytes[3] = (bytes[3] ?? 0) ^ 1;
+          entry.annotations["dev.sandboxer.signature"] = bytes.toString("base64");
+        }),
+      "no index": async (dir) => truncate(join(dir, "index.json"), 10),
+    };
+    for (const [what, change] of Object.entries(tamper)) {
+      const snapshot = await source.snapshot();
+      const dir = join(shelf(), snapshot.id);
+      await change(dir, await readdir(join(dir, "blobs/sha256")));
+      const living = (await client.sandboxes.list({ states: ["running"] })).sandboxes.length;
+      await expect(client.sandboxes.create({ from: snapshot.id }), what).rejects.toMatchObject({
+        code: "invalid_request",
+      });
+      expect((await client.sandboxes.list({ states: ["running"] })).sandboxes.length, what).toBe(living);
+      await client.snapshots.delete(snapshot.id);
+    }
+  });
+
+  it("SN-4 imports nothing that was changed on the way, nor what a stranger signed again", async () => {
+    const snapshot = await source.snapshot();
+    const whole = await bytesOf(await client.snapshots.export(snapshot.id));
+    for (const at of [0, 130, 520, 600, 1_200, 1_600, whole.length - 1_600]) {
+      const broken = Buffer.from(whole);
+      broken[at] = (broken[at] ?? 0) ^ 1;
+      await expect(client.snapshots.import([broken]), `byte ${at}`).rejects.toMatchObject({
+        code: "invalid_request",
+      });
+    }
+    await expect(client.snapshots.import([whole.subarray(0, whole.length / 2)])).rejects.toMatchObject({
+      code: "invalid_request",
+    });
+    const dir = join(shelf(), snapshot.id);
+    const { privateKey } = generateKeyPairSync("ed25519");
+    const manifest = await readFile(join(dir, await manifestOf(dir)));
+    await changeIndex(dir, (entry) => {
+      entry.annotations["dev.sandboxer.signature"] = sign(null, manifest, privateKey).toString("base64");
+      entry.annotations["dev.sandboxer.key"] = createPublicKey(privateKey)
+        .export({ type: "spki", format: "der" })
+        .toString("base64");
+    });
+    const strange = await bytesOf(await client.snapshots.export(snapshot.id));
+    await expect(client.snapshots.import([strange])).rejects.toMatchObject({ code: "policy_denied" });
+    expect((await client.snapshots.list()).length).toBe(1);
+    expect((await client.snapshots.import([whole], { name: "honest" })).name).toBe("honest");
+    for (const { id } of await client.snapshots.list()) await client.snapshots.delete(id);
+  });
+
+  it("FS-1 takes only a layout's own names out of an archive", async () => {
+    const { archiveOf } = await import("./archive.ts");
+    for (const name of [
+      "../escape",
+      "/tmp/escape",
+      "blobs/sha256/../../../escape",
+      "record.json",
+      "index.json/x",
+    ]) {
+      const bytes = archiveOf([{ name, content: "x" }]);
+      await expect(client.snapshots.import([bytes]), name).rejects.toMatchObject({ code: "invalid_request" });
+    }
+    expect((await readdir(home)).includes("escape")).toBe(false);
+    expect(await readdir(shelf())).toEqual([]);
+  });
+
+  it("another owner's is absent", async () => {
+    const snapshot = await source.snapshot({ name: "mine" });
+    const child = async () => {
+      const { apiKey } = await client.keys.create({ role: "operator" });
+      return createClient({ url: gateway.url ?? "", apiKey });
+    };
+    const other = await child();
+    expect(await other.snapshots.list()).toEqual([]);
+    for (const name of [snapshot.id, "mine"]) {
+      await expect(other.sandboxes.create({ from: name })).rejects.toMatchObject({ code: "not_found" });
+      await expect(other.snapshots.delete(name)).rejects.toMatchObject({ code: "not_found" });
+      await expect(other.snapshots.export(name)).rejects.toMatchObject({ code: "not_found" });
+    }
+    // Who gave the key sees what it makes.
+    const theirs = await (await other.sandboxes.create({})).snapshot();
+    expect((await client.snapshots.list()).map(({ id }) => id)).toContain(theirs.id);
+    for (const { id } of await client.snapshots.list()) await client.snapshots.delete(id);
+  });
+
+  it("SN-5 is for its owner's eyes, and gone when it is deleted", async () => {
+    const { id } = await source.snapshot();
+    const dir = join(shelf(), id);
+    expect((await stat(dir)).mode & 0o777).toBe(0o700);
+    for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
+      const { mode } = await stat(join(entry.parentPath, entry.name));
+      expect(mode & 0o077, entry.name).toBe(0);
+    }
+    await client.snapshots.delete(id);
+    expect(await readdir(shelf())).toEqual([]);
+  });
+
+  it("RE-3 leaves no half of one, and clears what a death left", async () => {
+    await writeFile(join(home, "marker"), "");
+    const { mkdir } = await import("node:fs/promises");
+    await mkdir(join(shelf(), "snp_aaaaaaaaaaaaaaaaaaaa.new/blobs"), { recursive: true });
+    await mkdir(join(shelf(), "snp_bbbbbbbbbbbbbbbbbbbb.old"), { recursive: true });
+    await mkdir(join(shelf(), "snp_cccccccccccccccccccc"), { recursive: true });
+    expect(await client.snapshots.list()).toEqual([]);
+    const { core } = gateway;
+    await core.start();
+    expect((await readdir(shelf())).filter((name) => name.includes("."))).toEqual([]);
+  });
+});
+
+async function flip(path: string, at: number): Promise<void> {
+  const bytes = await readFile(path);
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  await writeFile(path, bytes);
+}
+
+interface Entry {
+  digest: string;
+  annotations: Record<string, string>;
+}
+
+async function changeIndex(dir: string, change: (entry: Entry) => void): Promise<void> {
+  const index = JSON.parse(await readFile(join(dir, "index.json"), "utf8"));
+  change(index.manifests[0]);
+  await writeFile(join(dir, "index.json"), JSON.stringify(index));
+}
+
+async function manifestOf(dir: string): Promise<string> {
+  const index = JSON.parse(await readFile(join(dir, "index.json"), "utf8"));
+  return join("blobs/sha256", index.manifests[0].digest.slice(7));
+}
+
+async function largest(dir: string, blobs: string[]): Promise<string> {
+  const sizes = await Promise.all(
+    blobs.map(async (name) => ({ name, size: (await stat(join(dir, "blobs/sha256", name))).size })),
+  );
+  const [first] = sizes.sort((a, b) => b.size - a.size);
+  return join("blobs/sha256", first?.name ?? "");
+}
