@@ -53,7 +53,7 @@ const DESCRIPTORS: Record<Role, Expectation["descriptors"]> = {
 /** What was changed in a workspace it finds out by comparing its layer with the folder below it. */
 const ON_A_WORKSPACE: Expectation["descriptors"] = {
   most: 16,
-  leadTo: new RegExp(`${DESCRIPTORS.first.leadTo.source}|^/workspace/upper$|^/$`),
+  leadTo: new RegExp(`${DESCRIPTORS.first.leadTo.source}|^/workspace/upper$`),
 };
 
 /** `first` are the facts of the sandbox's first process, whose namespaces the others share. */
