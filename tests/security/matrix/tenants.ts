@@ -73,7 +73,6 @@ export function absent(): Named {
     key: newRowId("key"),
     ref: "nosuch@9",
     webhook: newRowId("whk"),
-    snapshot: newRowId("snp"),
     attachment: newRowId("att"),
     snapshot: newRowId("snp"),
   };
