@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { collect } from "@sandboxer/contract";
 import { type Gateway, openGateway, silent } from "@sandboxer/gateway";
 import { type Client, createClient, type Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
@@ -100,6 +101,12 @@ describe("the waist, from outside", () => {
     const own = JSON.parse((await cli("attach", id, "--name", "talk", "--json")).stdout).attachment;
     const as = await cli("exec", id, "--as", own.id, "--", "echo", "through");
     expect(as.stdout).toBe("through\n");
+    const reading = await cli("attach", id, "--name", "reader", "--read-only", "--json");
+    const { id: reader, uid } = JSON.parse(reading.stdout).attachment;
+    for (const over of ["http", "websocket"] as const) {
+      const process = await lead.through(reader).exec({ argv: ["id", "-u"] }, { over });
+      expect(Buffer.from((await collect(process)).stdout).toString(), over).toBe(`${uid}\n`);
+    }
     await lead.destroy();
   });
 
