@@ -91,13 +91,28 @@ describe("a guarded network, while things happen", () => {
     expect((await curl(sandbox, "https://evil.test/")).exit).not.toEqual({ kind: "exited", code: 0 });
   });
 
-  it("two sandboxes have rules of their own", async () => {
+  it("XS-2 two sandboxes have rules of their own, and neither passes for the other", async () => {
     const [open, closed] = [await bench.sandbox({ rules: [RULE] }), await bench.sandbox({ rules: [RAW] })];
     expect([await reaches(open), await reaches(closed)]).toEqual([true, false]);
     const { calls } = await closed.networkCalls();
     expect(calls.map(({ host, verdict }) => ({ host, verdict }))).toEqual([
       { host: "api.allowed.test", verdict: "denied" },
     ]);
+    const address =
+      text((await open.run(["getent", "ahostsv4", "api.allowed.test"])).stdout).split(" ")[0] ?? "";
+    expect(address).toMatch(/^198\.1[89]\./);
+    const borrowed = [
+      ["--resolve", `api.allowed.test:443:${address}`],
+      ["--proxy", "http://198.18.0.1:3128", "--proxy-user", `${open.id}:${open.id}`],
+      ["--proxy", "http://198.18.0.1:3128", "--proxy-header", `X-Sandbox: ${open.id}`],
+      ["--proxy", `socks5h://${open.id}:${open.id}@198.18.0.1:1080`],
+    ];
+    for (const identity of borrowed) {
+      const ask = async (sandbox: Sandbox) =>
+        text((await curl(sandbox, ...identity, "https://api.allowed.test/")).stdout);
+      expect(await ask(closed), identity.join(" ")).toBe("");
+    }
+    expect(await reaches(open), "control").toBe(true);
   });
 
   it("whoever is attached with fewer names has those, and the sandbox keeps its own", async () => {
