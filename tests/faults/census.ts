@@ -79,7 +79,7 @@ function sandboxIdsOf(home: string): string[] {
 }
 
 const EXPECTED = [
-  /^(root|secrets)\.key$/,
+  /^(root|secrets|snapshot)\.key$/,
   /^state\.db(-wal|-shm)?$/,
   /^gateway\.lock(-journal)?$/,
   /^engine\/(hold\.(lock|log|sock)|cgroups)$/,
