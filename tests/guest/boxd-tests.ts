@@ -48,7 +48,7 @@ export async function compileBoxdTests(cargo: { cargo: string; env: NodeJS.Proce
       boxd,
       ...Object.fromEntries(BOXD_TESTS.map((name) => [`boxd-tests/${name}`, program("test", name, true)])),
     },
-    prepare: `mkdir -p '${boxd}' && rmdir '${boxd}' && ln -s /work/boxd '${boxd}'`,
+    prepare: `mkdir -p '${boxd}' && rmdir '${boxd}' && ln -s /given/boxd '${boxd}'`,
     suites: BOXD_TESTS.map((name) => ({ name, command: `boxd-tests/${name}` })),
   };
 }

@@ -13,10 +13,10 @@ describe(
   () => {
     it("is a Debian of its own with cgroup v2 alone and no network, and says how its script ended", async () => {
       const script = `
-      uname -rv; id -u; ls /sys/class/net; cat /work/given
+      uname -rv; id -u; ls /sys/class/net; cat /given/file
       grep -c '^cgroup ' /proc/mounts; cat /sys/fs/cgroup/cgroup.controllers
       echo complaint >&2; exit 3`;
-      const result = await inGuest(given.qemu, { script, files: { given: "/etc/debian_version" } });
+      const result = await inGuest(given.qemu, { script, files: { file: "/etc/debian_version" } });
       const [kernel, uid, interfaces, , version1, controllers] = result.report.split("\n");
       expect(kernel).toMatch(new RegExp(`^${given.qemu.kernel.release} .* Debian `));
       expect([uid, interfaces, version1]).toEqual(["0", "lo", "0"]);

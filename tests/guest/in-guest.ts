@@ -6,9 +6,9 @@ import { runMachine } from "./machine.ts";
 import type { GuestSystem } from "./system.ts";
 
 export interface GuestWork {
-  /** Run by root's shell in /work; its standard output is the report, its standard error goes to the console. */
+  /** Run by root's shell in /given; its standard output is the report, its standard error goes to the console. */
   readonly script: string;
-  /** Put under /work: the path there, and the file or folder here. */
+  /** Put under /given: the path there, and the file or folder here. */
   readonly files?: Readonly<Record<string, string>>;
   readonly memoryMiB?: number;
   readonly endsWithinMs?: number;
@@ -74,7 +74,7 @@ busybox ip link set lo up
 busybox hostname guest
 stty -F /dev/ttyS1 raw
 export PATH=/usr/sbin:/usr/bin HOME=/root LANG=C.UTF-8
-cd /work
+cd /given
 sh .script </dev/null >/dev/ttyS1 2>/dev/ttyS0
 echo "guest: the script ended with $?" >/dev/ttyS1
 busybox poweroff -f

@@ -23,8 +23,8 @@ mount -t proc none /proc
 mount -t sysfs none /sys
 for name in ${modules.join(" ")}; do /busybox insmod /modules/$name.ko; done
 mount -t ext4 -o noatime /dev/vda /root
-mount -t ext4 -o noatime /dev/vdb /root/work
+mount -t ext4 -o noatime /dev/vdb /root/given
 for folder in dev proc sys; do mount --move /$folder /root/$folder; done
-exec /busybox switch_root /root /bin/sh /work/.boot
+exec /busybox switch_root /root /bin/sh /given/.boot
 `;
 }

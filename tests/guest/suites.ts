@@ -1,7 +1,7 @@
 /** A program that is run in a guest. */
 export interface GuestSuite {
   readonly name: string;
-  /** One command of the guest's shell, started in /work. */
+  /** One command of the guest's shell, started in /given. */
   readonly command: string;
 }
 
@@ -51,7 +51,7 @@ mkdir user
 echo '+cpu +memory +pids' > user/cgroup.subtree_control
 mkdir user/session
 chown 1000:1000 user/session user/session/cgroup.procs user/session/cgroup.subtree_control user/session/cgroup.threads
-cd /work
+cd /given
 suite() {
   name=$1; shift
   { start=$(cut -d. -f1 /proc/uptime)
@@ -60,4 +60,4 @@ suite() {
     echo "ended with $status after $(($(cut -d. -f1 /proc/uptime) - start)) s"
   } | sed -u "s/^/@$name /"
 }
-export TMPDIR=/tmp SANDBOXER_BOXD=/work/boxd`;
+export TMPDIR=/tmp SANDBOXER_BOXD=/given/boxd`;

@@ -14,7 +14,7 @@ const PACKAGES = [
   ...["e2fsprogs", "libstdc++6", "busybox-static"],
 ];
 
-const FOLDERS = ["dev", "etc", "home/user", "proc", "root", "run", "sys", "tmp", "var/tmp", "work"];
+const FOLDERS = ["dev", "etc", "home/user", "proc", "root", "run", "sys", "tmp", "var/tmp", "given"];
 
 const ETC = {
   passwd: "root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/sh\n",

@@ -60,7 +60,7 @@ describe("folders of the host in a sandbox", () => {
     await chmod(place, 0o755);
     project = join(place, "project");
     home = join(place, "home");
-    for (const folder of ["project/src", "home/.ssh", "home/.config/gh", "home/work/deep", "outside"]) {
+    for (const folder of ["project/src", "home/.ssh", "home/.config/gh", "home/projects/deep", "outside"]) {
       await mkdir(join(place, folder), { recursive: true });
     }
     await writeFile(join(place, "home/.ssh/id"), "SECRET");
@@ -90,7 +90,7 @@ describe("folders of the host in a sandbox", () => {
       const outcome = await create(source, "read-only").then(destroy, (error) => error.code);
       expect([source, outcome]).toEqual([source, "policy_denied"]);
     }
-    for (const source of [project, join(home, "work"), join(place, "home-alias/work/deep")]) {
+    for (const source of [project, join(home, "projects"), join(place, "home-alias/work/deep")]) {
       await destroy(await create(source, "read-only"));
     }
   });
