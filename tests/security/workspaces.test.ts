@@ -90,7 +90,7 @@ describe("folders of the host in a sandbox", () => {
       const outcome = await create(source, "read-only").then(destroy, (error) => error.code);
       expect([source, outcome]).toEqual([source, "policy_denied"]);
     }
-    for (const source of [project, join(home, "projects"), join(place, "home-alias/work/deep")]) {
+    for (const source of [project, join(home, "projects"), join(place, "home-alias/projects/deep")]) {
       await destroy(await create(source, "read-only"));
     }
   });
