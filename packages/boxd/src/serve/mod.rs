@@ -1,6 +1,7 @@
 //! serve: the first process of a sandbox. Runs programs, serves files, dials ports.
 
 mod acting;
+mod archive;
 mod confine;
 mod connection;
 mod dial;

@@ -1,19 +1,19 @@
 //! Sending a tree as an archive. Nothing is followed and only one directory is open at a time.
 
 use super::{act_as, place};
+use crate::serve::archive::Archive;
 use crate::serve::confine::Identity;
 use crate::serve::operations::Begun;
 use crate::serve::stream::{Progress, Work};
 use crate::serve::users::User;
 use crate::sys::path::{self, HERE, NO_MAGIC, PLAIN};
-use crate::tar::{Entry, Kind, writer};
+use crate::tar::{Entry, Kind};
 use crate::tree::listing::next_names;
 use crate::wire::failure::Failure;
 use crate::wire::outbound::Outbound;
-use crate::wire::{MOST_DATA, STDOUT};
 use serde_json::json;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -24,17 +24,7 @@ pub struct Packing {
     user: User,
     /// What is still to be packed, below the base.
     pending: Vec<PathBuf>,
-    file: Option<Content>,
-    ready: Vec<u8>,
-    entries: u64,
-    skipped: u64,
-    is_written: bool,
-}
-
-struct Content {
-    file: File,
-    size: u64,
-    left: u64,
+    archive: Archive,
 }
 
 impl Packing {
@@ -52,17 +42,8 @@ impl Packing {
             (place.directory, PathBuf::from(place.name))
         };
         drop(acting);
-        let packing = Packing {
-            base,
-            shown: path,
-            user,
-            pending: vec![first],
-            file: None,
-            ready: Vec::new(),
-            entries: 0,
-            skipped: 0,
-            is_written: false,
-        };
+        let packing =
+            Packing { base, shown: path, user, pending: vec![first], archive: Archive::default() };
         Ok(Begun::Streaming(json!({}), Work::Pack(packing)))
     }
 
@@ -73,37 +54,24 @@ impl Packing {
         identity: Identity,
         out: &mut Outbound,
     ) -> Progress {
-        if self.ready.len() < MOST_DATA && !self.is_written {
+        if self.archive.has_room() {
             let gathered = act_as(&self.user, identity).and_then(|_acting| self.gather());
             if let Err(failure) = gathered {
                 out.fail(stream, &failure);
                 return Progress::Over;
             }
         }
-        let most = self.ready.len().min((*credit).min(MOST_DATA as u64) as usize);
-        if most > 0 {
-            out.data(stream, STDOUT, [&self.ready[..most], &[]]);
-            *credit -= most as u64;
-            self.ready.drain(..most);
-        }
-        if self.ready.is_empty() && self.is_written {
-            out.eof(stream, STDOUT);
-            out.end(stream, &json!({"entries": self.entries, "skipped": self.skipped}));
-            return Progress::Over;
-        }
-        if *credit == 0 { Progress::Waiting } else { Progress::More }
+        self.archive.send(stream, credit, out)
     }
 
     /// Adds about one frame's worth.
     fn gather(&mut self) -> Result<(), Failure> {
-        while self.ready.len() < MOST_DATA {
-            if self.file.is_some() {
-                self.read_content();
+        while self.archive.has_room() {
+            if self.archive.read_content() {
                 continue;
             }
             let Some(next) = self.pending.pop() else {
-                writer::end(&mut self.ready);
-                self.is_written = true;
+                self.archive.finish();
                 return Ok(());
             };
             self.add(&next).map_err(|error| {
@@ -113,30 +81,12 @@ impl Packing {
         Ok(())
     }
 
-    /// As many bytes as were announced: what is missing by now is zeros, what is more is left.
-    fn read_content(&mut self) {
-        let Some(content) = &mut self.file else {
-            return;
-        };
-        let want = content.left.min(MOST_DATA as u64) as usize;
-        let start = self.ready.len();
-        let read = content.file.by_ref().take(want as u64).read_to_end(&mut self.ready);
-        if want > 0 && !matches!(read, Ok(1..)) {
-            self.ready.resize(start + want, 0);
-        }
-        content.left -= (self.ready.len() - start) as u64;
-        if content.left == 0 {
-            writer::pad(&mut self.ready, content.size);
-            self.file = None;
-        }
-    }
-
     fn add(&mut self, relative: &Path) -> io::Result<()> {
         let thing =
             path::open(self.base.as_fd(), relative, libc::O_PATH | libc::O_NOFOLLOW, 0, PLAIN);
         let thing = match thing {
             // It was listed and is gone by now.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && self.entries > 0 => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.archive.entries > 0 => {
                 return Ok(());
             }
             outcome => outcome?,
@@ -153,6 +103,7 @@ impl Packing {
             size: 0,
             was_there: false,
         };
+        let mut content = None;
         match found.st_mode & libc::S_IFMT {
             libc::S_IFDIR => {
                 entry.kind = Kind::Directory;
@@ -167,17 +118,15 @@ impl Packing {
                 let file = path::open(self.base.as_fd(), relative, libc::O_RDONLY, 0, PLAIN)?;
                 // Of what is read, in case somebody has swapped it.
                 entry.size = path::stat(file.as_fd(), "")?.st_size.max(0) as u64;
-                let size = entry.size;
-                self.file =
-                    (size > 0).then(|| Content { file: File::from(file), size, left: size });
+                content = Some(File::from(file));
             }
             _ => {
-                self.skipped += 1;
+                self.archive.skipped += 1;
                 return Ok(());
             }
         }
-        self.entries += 1;
-        writer::begin(&mut self.ready, &entry);
+        self.archive.entries += 1;
+        self.archive.begin(&entry, content);
         Ok(())
     }
 
