@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 
 const PARTS = [
-  ...["packages/contract", "packages/extensions", "tests/conformance"],
+  ...["packages/contract", "packages/extensions", "tests/conformance", "tests/capabilities/processes.ts"],
   ...["node_modules/zod", "node_modules/@sandboxer"],
 ];
 
