@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { CASES } from "@sandboxer/contract/conformance/cases";
 import { beforeAll, expect, it, describe as vitestDescribe } from "vitest";
 import { requires } from "../capabilities/requires.ts";
-import { CONFORMANCE, conformanceFiles } from "./checkout.ts";
+import { bundleFor, inOneFile } from "./bundle.ts";
 import { inGuest } from "./in-guest.ts";
 import { AS, type Posture, readSuites, type SuiteReport, suitesScript } from "./suites.ts";
 
@@ -44,11 +44,15 @@ describe("conformance: local, on a Debian kernel with cgroup v2", () => {
   beforeAll(async () => {
     const suites = POSTURES.map((name) => ({
       name,
-      command: AS[name](`${CONFORMANCE} ${GROUPS[name].join(" ")}`),
+      command: AS[name](`${inOneFile("conformance.mjs")} ${GROUPS[name].join(" ")}`),
     }));
     await using folder = await mkdtempDisposable(join(tmpdir(), "sandboxer-bundle-"));
+    const program = await bundleFor(
+      new URL("../conformance/as-ordinary-user.ts", import.meta.url),
+      folder.path,
+    );
     const result = await inGuest(given.qemu, {
-      files: await conformanceFiles(given.boxd.path, folder.path),
+      files: { boxd: given.boxd.path, "conformance.mjs": program },
       script: suitesScript(suites),
       memoryMiB: 768,
       endsWithinMs: ENDS_WITHIN_MS,
