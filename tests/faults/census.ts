@@ -83,7 +83,7 @@ const EXPECTED = [
   /^state\.db(-wal|-shm)?$/,
   /^gateway\.lock(-journal)?$/,
   /^engine\/(hold\.(lock|log|sock)|cgroups)$/,
-  /^engine\/disks\/\d+-\d+\.ext4$/,
+  /^engine\/disks\/\d+-\d+(-durable)?\.ext4$/,
   /^engine\/images\/host-\d+\//,
   /^engine\/tools\//,
 ];

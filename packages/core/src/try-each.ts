@@ -68,7 +68,7 @@ function tell(house: House, { id: sandboxId, orgId }: Sandbox, extensionId: stri
 }
 
 /** What the extension is asked for. Its row keeps what was asked of us. */
-function specOf({ spec }: Sandbox): SandboxSpec {
+export function specOf({ spec }: Sandbox): SandboxSpec {
   if (spec.network.egress === "deny") return spec;
   return { ...spec, env: { ...TRUST_VARIABLES, ...spec.env } };
 }

@@ -18,6 +18,10 @@ interface Options extends NetworkOptions, WorkspaceOptions {
   readonly reuse?: NonNullable<CreateBody["reuse"]>;
   readonly extensions?: string[];
   readonly idle?: number;
+  readonly persistent?: true;
+  readonly checkpoint?: true;
+  readonly atEnd?: "stop" | "destroy";
+  readonly keep?: number;
   readonly audit?: true;
   readonly for?: "person" | "agent" | "automation";
   readonly project?: string;
@@ -56,6 +60,16 @@ export function register(program: Command): void {
       reuse,
     )
     .option("--extensions <list>", "where it may run", list)
+    .option(
+      "--persistent",
+      "can be stopped and started again: its files stay, also over a restart of this machine",
+    )
+    .option("--checkpoint", "the same, and each stop leaves a snapshot")
+    .option(
+      "--at-end <what>",
+      "what becomes of a persistent one at the end of its time: stop (default) or destroy",
+    )
+    .option("--keep <time>", "how long it is kept while it is stopped (default: 30d)", durationMs)
     .option("--idle <time>", "end it when nobody has used it for so long", durationMs)
     .option("--audit", "write down what it uses, for `profiles suggest`")
     .option("--for <kind>", "who it is for: person, agent or automation (default: person)")
@@ -117,6 +131,7 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(options.from && { from: options.from }),
     ...(Object.keys(resources).length > 0 && { resources }),
     ...(idle && { idleMs: idle }),
+    ...keptAs(options),
     ...(audit && { audit }),
     ...(Object.keys(consumer).length > 0 && { consumer }),
     ...(Object.keys(routing).length > 0 && { routing }),
@@ -125,5 +140,14 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(!root && { root: "denied" as const }),
     env,
     labels,
+  };
+}
+
+function keptAs({ persistent, checkpoint, atEnd, keep }: Options) {
+  const persistence = checkpoint ? ("checkpoint" as const) : ("persistent" as const);
+  return {
+    ...((checkpoint || persistent) && { persistence }),
+    ...(atEnd && { atEnd }),
+    ...(keep && { keepMs: keep }),
   };
 }

@@ -4,6 +4,7 @@ use super::client::Client;
 use super::folder::Folder;
 use super::means::Means;
 use super::registry::Registry;
+use super::rest::Resting;
 use super::source::Source;
 use super::tools::Tools;
 use super::trash::Trash;
@@ -29,6 +30,8 @@ pub struct Hold {
     pub epoll: Epoll,
     pub clients: BTreeMap<u32, Client>,
     pub registry: Registry,
+    /// Sandboxes of which nothing runs, with their disks.
+    pub resting: Resting,
     pub trash: Trash,
     pub means: Means,
     pub tools: Tools,
@@ -58,7 +61,7 @@ impl Hold {
         let boot_id = record::boot_id().map_err(failed)?;
         let seed = cgroup::number_of(&folder.path).map_err(failed)?;
         let mut trash = Trash::default();
-        let living = adopt::survivors(&folder, &boot_id, &mut trash).map_err(failed)?;
+        let (living, resting) = adopt::survivors(&folder, &boot_id, &mut trash).map_err(failed)?;
         let means = Means::find(&folder);
         let tools = Tools::make(&folder.tools(), !living.is_empty()).map_err(failed)?;
         let mut leftovers = Leftovers::default();
@@ -77,6 +80,7 @@ impl Hold {
             epoll,
             clients: BTreeMap::new(),
             registry: Registry::default(),
+            resting,
             trash,
             means,
             tools,
@@ -111,6 +115,7 @@ impl Hold {
             }
             self.end_what_is_untethered();
             self.end_what_is_due();
+            self.forget_what_was_kept_long_enough();
             self.check_pauses();
             self.tidy();
         }
@@ -130,6 +135,7 @@ impl Hold {
             Source::Client(number) => self.hear_client(number, event.readable),
             Source::Sandbox(number) => self.bury(number),
             Source::Report(number) => self.hear_report(number),
+            Source::Sealer(number) => self.sealer_is_done(number),
         }
     }
 
@@ -208,8 +214,10 @@ impl Hold {
 
     fn patience(&self) -> Option<Duration> {
         let idle_end = self.idle_since.zip(self.idle_exit).map(|(since, limit)| since + limit);
-        [self.next_ending(), self.next_check(), self.trash.due(), self.leftovers.due(), idle_end]
+        let ends = [self.next_ending(), self.resting.next_end(), idle_end];
+        [self.next_check(), self.trash.due(), self.leftovers.due()]
             .into_iter()
+            .chain(ends)
             .flatten()
             .min()
             .map(|due| due.saturating_duration_since(Instant::now()))

@@ -34,6 +34,8 @@ pub struct Plan<'a> {
     /// Whether there is a way out, for the guard to watch.
     pub guarded: bool,
     pub workspace: Option<&'a Pinned>,
+    /// What it writes outlives it, and so is brought to the medium.
+    pub is_kept: bool,
     /// How many doors to its control groups hold lends first.
     pub doors: usize,
 }
@@ -82,14 +84,14 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
             Trees::clone_all(plan.box_directory, plan.root, None, None, workspace)?
         }
     };
-    let new_root = root::assemble(&trees)?;
+    let new_root = root::assemble(&trees, plan.is_kept)?;
     kernel_files::mount(new_root.as_fd())?;
     devices::mount(new_root.as_fd(), plan.limits)?;
     root::fill(new_root.as_fd(), &trees, plan.root, plan.limits)?;
     let layers = match (trees.workspace.take(), &plan.root.workspace, plan.workspace) {
         (Some(tree), Some(wanted), Some(pinned)) => {
             let permissions = pinned.permissions();
-            workspace::mount(new_root.as_fd(), tree, wanted, permissions, plan.ids)?
+            workspace::mount(new_root.as_fd(), tree, wanted, permissions, plan.ids, plan.is_kept)?
         }
         _ => None,
     };

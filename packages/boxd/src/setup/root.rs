@@ -23,7 +23,7 @@ const SCRATCH: &str = "/proc";
 /// The layers get short names relative to that scratch mount. So one mount call suffices for
 /// hundreds of them, no path of the host is looked up with the sandbox's rights, and none is
 /// shown in its mount table.
-pub fn assemble(trees: &Trees) -> Result<OwnedFd, Failure> {
+pub fn assemble(trees: &Trees, is_kept: bool) -> Result<OwnedFd, Failure> {
     let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
     let scratch = mount::new_filesystem(c"tmpfs", &[], NO_SUID | NO_DEVICES)
         .map_err(step("tmpfs in a user namespace"))?;
@@ -38,8 +38,8 @@ pub fn assemble(trees: &Trees) -> Result<OwnedFd, Failure> {
         names.push(name);
     }
     path::make_directory(HERE, "root", 0o755).map_err(step("scratch mount"))?;
-    mount::mount_overlay(c"root", &mount::overlay_options(&names.join(":"), "w/upper", "w/work"))
-        .map_err(step("overlay root"))?;
+    let options = mount::overlay_options(&names.join(":"), "w/upper", "w/work", is_kept);
+    mount::mount_overlay(c"root", &options).map_err(step("overlay root"))?;
     path::open_directory(HERE, "root", 0).map_err(step("overlay root"))
 }
 

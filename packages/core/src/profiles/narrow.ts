@@ -26,6 +26,9 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
   return {
     ...body,
     ...same("image", profile.image, body.image),
+    ...same("persistence", profile.persistence, body.persistence),
+    ...same("atEnd", profile.atEnd, body.atEnd),
+    ...either("keepMs", profile.keepMs, atMost("keepMs", profile.keepMs, body.keepMs)),
     ...either("isolation", isolation, body.isolation),
     ...either("root", profile.root, body.root),
     ...either("extensions", extensions && [...extensions], body.extensions),

@@ -4,6 +4,7 @@ import {
   newRowId,
   type Principal,
   type Sandbox,
+  SandboxerError,
   type Snapshot,
   type TakeSnapshotBody,
   takeSnapshotBodySchema,
@@ -11,13 +12,20 @@ import {
 import { refuseGuest } from "../attachments/acting.ts";
 import { demand } from "../facet.ts";
 import type { House } from "../house.ts";
+import { current } from "../lifecycle/current.ts";
 import { parse } from "../parse.ts";
+import { askOf, type Place } from "../place.ts";
 import { authorize } from "../policy/authorize.ts";
-import { reach } from "../reach.ts";
+import { locate, reach } from "../reach.ts";
+import { callContext } from "../registry/registry.ts";
+import { specOf } from "../try-each.ts";
+import { inTurn } from "../turns.ts";
 import { writeLayout } from "./layout.ts";
 import { shelfOf } from "./snapshots.ts";
 
-/** Of a running sandbox, which stands still meanwhile and goes on afterwards, whatever becomes of us. */
+const PATIENCE_MS = 120_000;
+
+/** Of a running sandbox, which stands still meanwhile and goes on afterwards, or of one that is stopped. */
 export async function takeSnapshot(
   house: House,
   principal: Principal,
@@ -26,16 +34,58 @@ export async function takeSnapshot(
 ): Promise<Snapshot> {
   authorize(principal.chain, "sandbox.snapshot");
   const { name, labels } = parse(takeSnapshotBodySchema, body);
-  const shelf = shelfOf(house);
+  shelfOf(house);
+  const place = await locate(house, principal, "sandbox.snapshot", idOrName, ["running", "paused"]);
+  await refuseGuest(house, principal, place.sandbox);
+  const of = { name, labels };
+  if (place.sandbox.pauseDepth === "disk") {
+    return reading(house, place, (box, sandbox) => keep(house, principal, sandbox, box, of));
+  }
   const { sandbox, box } = await reach(house, principal, "sandbox.snapshot", idOrName);
-  await refuseGuest(house, principal, sandbox);
+  return keep(house, principal, sandbox, box, of);
+}
+
+/** Nothing in it runs, and nobody can start it meanwhile. */
+function reading<T>(
+  house: House,
+  place: Place,
+  work: (box: Box, sandbox: Sandbox) => Promise<T>,
+): Promise<T> {
+  const { id: sandboxId, orgId } = place.sandbox;
+  return inTurn(house, sandboxId, async () => {
+    const sandbox = await current(house, sandboxId);
+    const facet = demand("stop", place.extension.stop);
+    if (sandbox.pauseDepth !== "disk") {
+      throw new SandboxerError("invalid_state", "it was started meanwhile; ask again");
+    }
+    const context = { ...callContext(house.installationId, PATIENCE_MS), sandboxId, orgId };
+    const box = await askOf(house, { ...place, sandbox }, () => facet.read(specOf(sandbox), context));
+    try {
+      return await work(box, sandbox);
+    } finally {
+      box.close();
+    }
+  });
+}
+
+type Owner = Pick<Principal, "id" | "orgId" | "lineage">;
+
+/** What the box holds now, on the shelf. */
+export async function keep(
+  house: House,
+  owner: Owner,
+  sandbox: Sandbox,
+  box: Box,
+  { name, labels }: { readonly name?: string | undefined; readonly labels: Snapshot["labels"] },
+): Promise<Snapshot> {
+  const shelf = shelfOf(house);
   const id = newRowId("snp");
-  const snapshot = await shelf.add(principal, id, async (dir) => ({
+  const snapshot = await shelf.add(owner, id, async (dir) => ({
     id,
     ...(name !== undefined && { name }),
     labels,
-    orgId: principal.orgId,
-    principalId: principal.id,
+    orgId: owner.orgId,
+    principalId: owner.id,
     sandboxId: sandbox.id,
     ...(sandbox.spec.from !== undefined && { parentId: sandbox.spec.from }),
     image: sandbox.spec.image,
@@ -44,10 +94,10 @@ export async function takeSnapshot(
   }));
   await house.journal.record({
     type: "snapshot.created",
-    orgId: principal.orgId,
+    orgId: owner.orgId,
     atMs: snapshot.createdAtMs,
     sandboxId: sandbox.id,
-    principalId: principal.id,
+    principalId: owner.id,
     data: { snapshotId: id, name, digest: snapshot.digest, bytes: snapshot.bytes },
   });
   return snapshot;

@@ -15,6 +15,7 @@ import { metricsThrough } from "./metrics.ts";
 import { pauseThrough } from "./pause.ts";
 import { createPool } from "./pool.ts";
 import { probeHost } from "./probe.ts";
+import { stopThrough } from "./stop.ts";
 
 export interface LocalOptions {
   /** Where this installation's sandboxes live. */
@@ -58,6 +59,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
 
   const attach = async (ref: string): Promise<Box> => {
     const [found] = await heldBoxes(hold, hostId, ref);
+    if (found?.stopped) throw new SandboxerError("invalid_state", `the sandbox ${ref} is stopped`);
     if (found?.paused) throw new SandboxerError("invalid_state", `the sandbox ${ref} is paused`);
     const socket = found && (await dial(hold.socketOf(ref)));
     if (!socket) throw new SandboxerError("not_found", `no sandbox ${ref} on this machine`);
@@ -98,6 +100,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
     },
 
     pause: pauseThrough(hold),
+    stop: stopThrough(workshop, open, attach),
     metrics: metricsThrough(hold),
     network: { door: (ref) => ({ socketPath: hold.socketOf(ref) }) },
 

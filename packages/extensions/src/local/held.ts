@@ -5,6 +5,7 @@ import { describeLacking } from "./limits.ts";
 /** A sandbox as hold knows it. */
 export interface HeldBox extends ListedBox {
   readonly paused: boolean;
+  readonly stopped: boolean;
   readonly bestEffort: readonly string[];
   readonly workspaceTarget?: string;
 }
@@ -21,6 +22,7 @@ export async function heldBoxes(hold: Hold, hostId: string, id?: string): Promis
     createdAtMs: Number(box.createdAtMs),
     ...(typeof box.expiresAtMs === "number" && { expiresAtMs: box.expiresAtMs }),
     paused: box.paused === true,
+    stopped: box.stopped === true,
     bestEffort: describeLacking(box.notInForce),
     ...(isMembers(box.workspace) && { workspaceTarget: String(box.workspace.target) }),
   }));
