@@ -21,6 +21,8 @@ export interface CreateContext extends CallContext {
   readonly orgId: string;
   /** It ends when this process does, however that comes. Left to its own end where that cannot be had. */
   readonly tethered?: boolean;
+  /** It begins as a copy of what `freeze` of the same extension gave these for. */
+  readonly layers?: readonly string[];
   /** Told what takes so long, now and then, in a sentence for people. */
   readonly progress?: (message: string) => void;
 }
@@ -91,6 +93,11 @@ export interface StopFacet {
   stop(ref: string, context: CallContext): Promise<void>;
   /** A new first process over the same files; a time of its own, as in the spec. Of what runs, attaches. */
   start(spec: SandboxSpec, context: CreateContext): Promise<Box>;
+  /**
+   * What a stopped sandbox wrote, as layers to be shared by copies of it, which then cost nothing of
+   * what it wrote; it goes on as it is. Nothing where these files cannot be shared.
+   */
+  freeze(ref: string, context: CallContext): Promise<readonly string[] | undefined>;
   /** One that is stopped, to be read while it stays so; closing the box is its end. */
   read(spec: SandboxSpec, context: CreateContext): Promise<Box>;
 }

@@ -51,8 +51,13 @@ export type ImportOptions = z.input<typeof importOptionsSchema>;
 export type LayerKind = "root" | "workspace";
 
 export interface Snapshots {
-  /** A layer as OCI has it. Everybody inside stands still while the root's is read. */
-  capture(kind: LayerKind): Promise<AsyncIterable<Uint8Array>>;
+  /** How many layers of others lie below its own root's. */
+  readonly below: number;
+  /**
+   * A layer as OCI has it: its own, or of its root the one so many below. Everybody inside stands
+   * still while the root's is read.
+   */
+  capture(kind: LayerKind, below?: number): Promise<AsyncIterable<Uint8Array>>;
   /** Into a fresh sandbox over the same image. */
   restore(kind: LayerKind, layer: ByteSource): Promise<void>;
 }

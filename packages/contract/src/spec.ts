@@ -92,6 +92,8 @@ export const sandboxSpecSchema = z.strictObject({
   workspace: workspaceSchema.optional(),
   /** The snapshot it starts from. */
   from: z.string().optional(),
+  /** The sandbox that it began as a copy of. */
+  forkOf: z.string().optional(),
   /** Mandatory: every sandbox ends by itself. */
   ttlMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS),
   /** Extensions the caller accepts; left out means any. An empty list means none. */

@@ -114,6 +114,7 @@ function stopping(present: Present, attached: (ref: string) => Box, stopped: () 
         stopped().delete(`box-${sandboxId}`);
         return attached(`box-${sandboxId}`);
       }),
+    freeze: async () => undefined,
     read: (_, { sandboxId }) => present(`box-${sandboxId}`, () => attached(`box-${sandboxId}`)),
   };
 }

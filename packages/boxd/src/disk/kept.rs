@@ -34,6 +34,17 @@ pub fn open(image: &Path) -> io::Result<OwnedFd> {
     mount(&File::options().read(true).write(true).open(image)?)
 }
 
+/// To be read, by any number at once: nothing of it ever changes again.
+pub fn show(image: &Path) -> io::Result<OwnedFd> {
+    let file = File::open(image)?;
+    file.try_lock_shared().map_err(|_| io::Error::from_raw_os_error(libc::EBUSY))?;
+    let device = LoopDevice::over(&file)?;
+    let source = crate::sys::c_string(&device.path)?;
+    let options = [(c"source", source.as_c_str())];
+    let flags = [c"ro", c"noload"];
+    mount::new_filesystem_with(c"ext4", &options, &flags, NO_SUID | NO_DEVICES)
+}
+
 /// Waits until no device has it, then for the medium.
 pub fn await_release(image: &Path, patience: Duration) -> io::Result<()> {
     let file = File::options().read(true).write(true).open(image)?;

@@ -8,7 +8,7 @@ mod template;
 use crate::sys::loop_device::LoopDevice;
 use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
 use crate::sys::{credentials, path};
-pub use kept::{IMAGE, await_release};
+pub use kept::{IMAGE, await_release, show};
 use makers::Makers;
 use std::cell::RefCell;
 use std::fs::File;

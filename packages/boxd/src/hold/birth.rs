@@ -127,7 +127,10 @@ pub fn equip(
             let ids = Some(namespace.as_fd());
             let own = disk.as_ref().map(OwnedFd::try_clone).transpose().map_err(step("disk"))?;
             let workspace = plan.workspace.map(|pinned| pinned.tree(base)).transpose()?;
-            let trees = Trees::clone_all(plan.box_directory, plan.root, ids, own, workspace)?;
+            let frozen = plan.frozen.iter().map(|one| Ok((one.name(), one.tree(base)?)));
+            let frozen = frozen.collect::<Result<Vec<_>, Failure>>()?;
+            let root = plan.root;
+            let trees = Trees::clone_all(plan.box_directory, root, ids, own, workspace, &frozen)?;
             lent.extend(trees.into_list());
         }
         IdMap::Shared | IdMap::SharedWithOwner | IdMap::Single { .. } => {}

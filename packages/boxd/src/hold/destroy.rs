@@ -114,6 +114,7 @@ impl Hold {
         process::reap_pidfd(&sandbox.pidfd);
         let (record, disk) = (sandbox.record, sandbox.disk);
         let group = record.group.clone();
+        let shares_layers = !record.layers.is_empty();
         let id = record.id.clone();
         let is_kept = sandbox.ending.as_ref().is_none_or(|ending| ending.keeps);
         // One that was started again and failed is as it was.
@@ -125,6 +126,9 @@ impl Hold {
         let is_gone = kept.is_none();
         if is_gone {
             self.trash.take(&self.folder, Path::new(&id));
+            if shares_layers {
+                self.sweep_layers();
+            }
         }
         let (ended, mut waiting) = match sandbox.ending {
             Some(ending) => (true, ending.waiting),

@@ -5,7 +5,7 @@ use crate::sys::process;
 use std::sync::OnceLock;
 
 /// In the order in which a sandbox's life passes them.
-pub const PLACES: [&str; 17] = [
+pub const PLACES: [&str; 20] = [
     "folder",
     "process",
     "group",
@@ -21,6 +21,9 @@ pub const PLACES: [&str; 17] = [
     "buried",
     "rested",
     "sealed",
+    "freezing",
+    "moved",
+    "layered",
     "swept",
     "adopted",
 ];

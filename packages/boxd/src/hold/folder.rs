@@ -122,6 +122,11 @@ impl Folder {
         self.path.join("boxes")
     }
 
+    /// What stopped sandboxes have written, shared.
+    pub fn layers(&self) -> PathBuf {
+        self.path.join("layers")
+    }
+
     pub fn trash(&self) -> PathBuf {
         self.path.join("trash")
     }

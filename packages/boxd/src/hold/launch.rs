@@ -6,13 +6,14 @@
 
 use super::birth::{self, Report};
 use super::client::Client;
-use super::failpoint;
 use super::record::Record;
 use super::registry::{Sandbox, Starting};
 use super::room::Room;
 use super::source::Source;
 use super::watch::Hold;
+use super::{failpoint, layers};
 use crate::setup::Plan;
+use crate::setup::frozen::Frozen;
 use crate::setup::workspace::Pinned;
 use crate::sys::{epoll, process, time};
 use crate::wire::failure::Failure;
@@ -33,6 +34,15 @@ impl Hold {
                 Err(failure) => return Err((client, failure)),
             };
         failpoint::reached("folder");
+        let layers = before.as_ref().map_or(&create.layers, |(before, _)| &before.layers);
+        let frozen = match layers::find(&self.folder, layers) {
+            Ok(frozen) => frozen,
+            Err(failure) => {
+                self.leave_room(&create.id, before.map(|(before, _)| before));
+                return Err((client, failure));
+            }
+        };
+        create.root.lowers.splice(0..0, frozen.iter().map(Frozen::name));
         let tools = self.tools.layer_over(&create.root.lowers);
         create.root.lowers.insert(0, tools.to_string_lossy().into_owned());
         let mut record = Record {
@@ -54,6 +64,9 @@ impl Hold {
             has_lived: false,
             is_read: false,
             kept_until_ms: None,
+            is_sealed: false,
+            layers: create.layers.clone(),
+            freezing: None,
             id: create.id.clone(),
             installation: create.installation.clone(),
         };
@@ -70,6 +83,8 @@ impl Hold {
             limits: &create.limits,
             guarded: create.guarded,
             workspace: pinned.as_ref(),
+            frozen: &frozen,
+            is_copy: create.again.is_none() && !frozen.is_empty(),
             is_kept: record.keeps.is_some(),
             doors: self.means.groups.entries(),
         };
@@ -115,12 +130,16 @@ impl Hold {
         Ok(())
     }
 
-    /// Nothing lives in it yet.
-    fn abandon(&mut self, record: Record, before: Option<Record>) {
+    fn leave_room(&mut self, id: &str, before: Option<Record>) {
         match before {
             Some(before) => self.put_to_rest(before, None, Vec::new()),
-            None => self.trash.take(&self.folder, Path::new(&record.id)),
+            None => self.trash.take(&self.folder, Path::new(id)),
         }
+    }
+
+    /// Nothing lives in it yet.
+    fn abandon(&mut self, record: Record, before: Option<Record>) {
+        self.leave_room(&record.id, before);
         if let Some(group) = record.group {
             self.leftovers.take(group);
         }

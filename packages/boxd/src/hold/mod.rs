@@ -13,6 +13,7 @@ mod destroy;
 pub mod failpoint;
 mod folder;
 mod launch;
+mod layers;
 mod log;
 mod means;
 mod metrics;

@@ -47,6 +47,12 @@ pub struct Record {
     pub is_read: bool,
     /// Nothing of it runs: until when its disk is kept, by the clock on the wall.
     pub kept_until_ms: Option<u64>,
+    /// Its disk was put away in order.
+    pub is_sealed: bool,
+    /// What it lies on that others have written, the topmost first.
+    pub layers: Vec<String>,
+    /// What its own is about to become.
+    pub freezing: Option<String>,
 }
 
 impl Record {
@@ -87,6 +93,9 @@ impl Record {
             has_lived: fields.flag("hasLived", false)?,
             is_read: fields.flag("read", false)?,
             kept_until_ms: fields.number_if_any("keptUntilMs")?,
+            is_sealed: fields.flag("sealed", false)?,
+            layers: fields.texts("layers")?,
+            freezing: fields.text_if_any("freezing")?,
         })
     }
 
@@ -111,6 +120,8 @@ impl Record {
             record["keeps"] = json!({"keepMs": keep_ms, "stopsAtEnd": stops_at_end});
             record["hasLived"] = json!(self.has_lived);
             record["read"] = json!(self.is_read);
+            record["sealed"] = json!(self.is_sealed);
+            record["freezing"] = json!(self.freezing);
         }
         if let Some(until) = self.kept_until_ms {
             record["keptUntilMs"] = json!(until);
@@ -123,6 +134,7 @@ impl Record {
         self.created_at_ms = before.created_at_ms;
         self.workspace = before.workspace.clone();
         self.keeps = self.keeps.or(before.keeps);
+        self.layers = before.layers.clone();
         self.has_lived = true;
         self.is_read = again == Again::ToBeRead;
         self.kept_until_ms = before.kept_until_ms.filter(|_| self.is_read);
@@ -163,6 +175,9 @@ impl Record {
         if let Some(until) = self.kept_until_ms {
             summary["stopped"] = json!(true);
             summary["expiresAtMs"] = json!(until);
+        }
+        if !self.layers.is_empty() {
+            summary["layers"] = json!(self.layers);
         }
         if let Some(workspace) = &self.workspace {
             summary["workspace"] = workspace.clone();

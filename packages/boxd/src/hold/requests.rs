@@ -115,6 +115,10 @@ impl Hold {
                 Ok(false) => client.is_busy = true,
                 Err(failure) => out.fail(stream, &failure),
             },
+            HoldRequest::Freeze { id } => match self.freeze(&id) {
+                Ok(layers) => out.end(stream, &json!({ "layers": layers })),
+                Err(failure) => out.fail(stream, &failure),
+            },
             HoldRequest::Stop { id, grace_ms } => {
                 match self.stop(&id, Duration::from_millis(grace_ms), (number, stream)) {
                     Ok(true) => out.end(stream, &json!({"existed": true})),

@@ -1,6 +1,7 @@
 //! Sandboxes of which nothing runs: their disks are kept, and may be started again.
 
 use super::folder::Folder;
+use super::layers::thaw_or_finish;
 use super::record::Record;
 use super::source::Source;
 use super::watch::Hold;
@@ -33,6 +34,7 @@ struct Rest {
 
 /// A process that brings the disk to the medium, and who waits for that: (client, stream).
 struct Sealing {
+    id: String,
     number: u32,
     pidfd: OwnedFd,
     waiting: Vec<(u32, u32)>,
@@ -103,7 +105,7 @@ impl Hold {
             return self.tell_stopped(waiting);
         }
         if let Some(rest) = self.resting.sandboxes.get_mut(id) {
-            rest.sealing = Some(Sealing { number, pidfd, waiting });
+            rest.sealing = Some(Sealing { id: id.to_string(), number, pidfd, waiting });
         }
     }
 
@@ -116,7 +118,11 @@ impl Hold {
             return;
         };
         self.forget(&sealing.pidfd);
-        process::reap_pidfd(&sealing.pidfd);
+        let is_sealed = process::reap_successful(&sealing.pidfd);
+        if let Some(rest) = self.resting.sandboxes.get_mut(&sealing.id) {
+            rest.record.is_sealed = is_sealed;
+            let _ = rest.record.write(&self.folder.of_box(&sealing.id));
+        }
         failpoint::reached("sealed");
         self.tell_stopped(sealing.waiting);
     }
@@ -146,6 +152,7 @@ impl Hold {
             return false;
         };
         self.trash.take(&self.folder, Path::new(id));
+        self.sweep_layers();
         if let Some(sealing) = rest.sealing {
             self.forget(&sealing.pidfd);
             process::reap_pidfd(&sealing.pidfd);
@@ -190,6 +197,7 @@ impl Hold {
 /// A dead sandbox of an earlier hold whose disk is kept, as it lies there.
 pub fn left_behind(folder: &Folder, record: Record) -> Option<Record> {
     (record.keeps.is_some() && record.has_lived).then_some(())?;
+    let record = thaw_or_finish(folder, record);
     if record.kept_until_ms.is_some() && record.pid == 0 {
         return Some(record);
     }

@@ -27,11 +27,15 @@ pub struct Trash {
 impl Trash {
     /// Moves a sandbox's folder out of sight; from then on it does not exist.
     pub fn take(&mut self, folder: &Folder, name: &Path) {
-        let from = folder.boxes().join(name);
+        self.take_from(folder, &folder.boxes().join(name));
+    }
+
+    /// The same for anything else of the folder.
+    pub fn take_from(&mut self, folder: &Folder, from: &Path) {
         let outcome = loop {
             self.count += 1;
             let grave = format!("{}-{}", std::process::id(), self.count);
-            match fs::rename(&from, folder.trash().join(grave)) {
+            match fs::rename(from, folder.trash().join(grave)) {
                 // An earlier hold had our pid, and died before its trash was empty.
                 Err(error) if is_taken(&error) => {}
                 outcome => break outcome,

@@ -99,6 +99,7 @@ impl Hold {
         for sandbox in living {
             hold.adopt(sandbox);
         }
+        hold.sweep_layers();
         Ok(hold)
     }
 

@@ -24,6 +24,10 @@ pub enum HoldRequest {
     Resume {
         id: String,
     },
+    /// What it wrote becomes a layer to be shared.
+    Freeze {
+        id: String,
+    },
     /// Ends its processes; its disk stays.
     Stop {
         id: String,
@@ -60,6 +64,8 @@ pub struct Create {
     pub tethered: bool,
     /// Its disk stays when its processes end.
     pub keeps: Option<Keeps>,
+    /// Layers of others that it begins as a copy of.
+    pub layers: Vec<String>,
     /// A new first process over a disk that was kept.
     pub again: Option<Again>,
 }
@@ -128,6 +134,7 @@ impl HoldRequest {
             }
             "pause" => HoldRequest::Pause { id: fields.text("id")? },
             "resume" => HoldRequest::Resume { id: fields.text("id")? },
+            "freeze" => HoldRequest::Freeze { id: fields.text("id")? },
             "stop" => HoldRequest::Stop {
                 id: fields.text("id")?,
                 grace_ms: fields.number_if_any("graceMs")?.unwrap_or(0),
@@ -162,6 +169,7 @@ impl Create {
             guarded: fields.flag("guarded", false)?,
             tethered: fields.flag("tethered", false)?,
             keeps: fields.object_if_any("keeps")?.map(Keeps::parse).transpose()?,
+            layers: fields.texts("layers")?,
             again,
         })
     }

@@ -108,7 +108,9 @@ async function* layersOf(
   { spec }: Sandbox,
 ): AsyncGenerator<{ kind: LayerKind; data: AsyncIterable<Uint8Array> }> {
   const facet = demand("snapshots", box.snapshots);
-  yield { kind: "root", data: await facet.capture("root") };
+  for (let below = facet.below; below >= 0; below--) {
+    yield { kind: "root", data: await facet.capture("root", below) };
+  }
   if (spec.workspace?.mode === "copy-on-write") {
     yield { kind: "workspace", data: await facet.capture("workspace") };
   }

@@ -32,7 +32,7 @@ export async function createThrough(
   const lacking = hold.lacking();
   lacking.catch(() => {});
   // A folder is pinned when it is mounted: too early for an owner who is not there yet.
-  const isPooled = !spec.workspace && !members.keeps;
+  const isPooled = !spec.workspace && !members.keeps && !members.layers;
   try {
     const claimed = isPooled ? await pool.claim(members) : undefined;
     const connection = claimed ?? (await hold.create(members, () => explainClose(context.sandboxId)));
@@ -48,7 +48,7 @@ export async function createThrough(
 export async function membersOf(
   { images, ownFolders }: Workshop,
   spec: SandboxSpec,
-  { sandboxId, installationId, tethered = false }: CreateContext,
+  { sandboxId, installationId, tethered = false, layers }: CreateContext,
 ) {
   const image = await images.rootOf(spec.image);
   const { workspace, persistence, keepMs = DEFAULT_KEEP_MS, atEnd } = spec;
@@ -65,6 +65,7 @@ export async function membersOf(
     deniesRoot: spec.root === "denied",
     guarded: spec.network.egress === "guarded",
     tethered,
+    ...(layers && { layers }),
     ...(persistence !== "ephemeral" && { keeps: { keepMs, stopsAtEnd: atEnd !== "destroy" } }),
   };
 }

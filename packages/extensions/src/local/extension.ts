@@ -48,12 +48,13 @@ export function createLocalExtension(options: LocalOptions): Extension {
     ref: string,
     bestEffort: readonly string[],
     workspaceTarget?: string,
+    below = 0,
   ): Promise<Box> => {
     const box = await openBox(connection, { ref, hostId, bestEffort });
     return {
       ...box,
       workspace: openChanges(connection, (layer, options) => landing.land(ref, layer, options)),
-      snapshots: openSnapshots(connection, workspaceTarget),
+      snapshots: openSnapshots(connection, workspaceTarget, below),
     };
   };
 
@@ -64,7 +65,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
     const socket = found && (await dial(hold.socketOf(ref)));
     if (!socket) throw new SandboxerError("not_found", `no sandbox ${ref} on this machine`);
     const connection = new Connection(socket, () => explainClose(ref));
-    return open(connection, ref, found.bestEffort, found.workspaceTarget);
+    return open(connection, ref, found.bestEffort, found.workspaceTarget, found.below);
   };
 
   return {
@@ -76,7 +77,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
       try {
         const { connection, bestEffort } = await createThrough(workshop, spec, context);
         pass("local.answered");
-        return await open(connection, sandboxId, bestEffort, spec.workspace?.target);
+        return await open(connection, sandboxId, bestEffort, spec.workspace?.target, context.layers?.length);
       } catch (error) {
         // Asked twice with the same id there is still one sandbox, and it is this one.
         if (SandboxerError.is(error) && error.code === "conflict") return attach(sandboxId);

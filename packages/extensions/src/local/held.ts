@@ -8,6 +8,8 @@ export interface HeldBox extends ListedBox {
   readonly stopped: boolean;
   readonly bestEffort: readonly string[];
   readonly workspaceTarget?: string;
+  /** Layers of others that it lies on. */
+  readonly below: number;
 }
 
 /** Every sandbox that hold has and somebody owns, or only the one with this id. */
@@ -24,6 +26,7 @@ export async function heldBoxes(hold: Hold, hostId: string, id?: string): Promis
     paused: box.paused === true,
     stopped: box.stopped === true,
     bestEffort: describeLacking(box.notInForce),
+    below: Array.isArray(box.layers) ? box.layers.length : 0,
     ...(isMembers(box.workspace) && { workspaceTarget: String(box.workspace.target) }),
   }));
 }

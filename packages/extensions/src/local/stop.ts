@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { type Box, SandboxerError, type SandboxSpec, type StopFacet } from "@sandboxer/contract";
 import type { Connection } from "../_kit/boxd/index.ts";
 import { aboutWorkspace, membersOf, type Workshop } from "./create.ts";
+import { heldBoxes } from "./held.ts";
 import { describeLacking, lackingFor } from "./limits.ts";
 
 /** The kernel lets go of a disk a moment after its sandbox; then it can be had again. */
@@ -10,7 +11,13 @@ const PATIENCE_MS = 15_000;
 /** hold ends what is read when we are gone; this is for a hold that is gone as well. */
 const READ_AT_MOST_MS = 3_600_000;
 
-type Open = (connection: Connection, ref: string, bestEffort: string[], target?: string) => Promise<Box>;
+type Open = (
+  connection: Connection,
+  ref: string,
+  bestEffort: string[],
+  target?: string,
+  below?: number,
+) => Promise<Box>;
 
 /** What is stopped is a folder of hold's, and hold starts it again. */
 export function stopThrough(
@@ -35,7 +42,8 @@ export function stopThrough(
 
   const openAs = async (connection: Connection, ref: string, spec: SandboxSpec): Promise<Box> => {
     const bestEffort = describeLacking(lackingFor(spec, await hold.lacking()));
-    return open(connection, ref, bestEffort, spec.workspace?.target);
+    const [held] = await heldBoxes(hold, "", ref);
+    return open(connection, ref, bestEffort, spec.workspace?.target, held?.below);
   };
 
   return {
@@ -49,6 +57,14 @@ export function stopThrough(
         return await openAs(await start(members, context.sandboxId), context.sandboxId, spec);
       } catch (error) {
         if (SandboxerError.is(error) && error.code === "conflict") return attach(context.sandboxId);
+        throw error;
+      }
+    },
+    async freeze(ref) {
+      try {
+        return (await hold.call("freeze", { id: ref })).layers as string[];
+      } catch (error) {
+        if (SandboxerError.is(error) && error.code === "unsupported") return undefined;
         throw error;
       }
     },
