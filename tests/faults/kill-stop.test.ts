@@ -77,7 +77,7 @@ describe("a machine that goes down", () => {
     writeFileSync(path, JSON.stringify({ ...record, bootId: "another" }));
   };
 
-  it("RE-7 leaves what is persistent stopped, with its files and its workspace, and what is ephemeral lost", async () => {
+  it("RE-4 leaves what is persistent stopped, with its files and its workspace, and what is ephemeral lost", async () => {
     const home = makeHome(onTestFinished);
     const project = join(home, "project");
     mkdirSync(project);

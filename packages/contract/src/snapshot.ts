@@ -18,6 +18,8 @@ export const snapshotSchema = z.strictObject({
   /** What it lies on: it restores only over the same. */
   image: imageSchema,
   createdAtMs: z.int(),
+  /** When it goes by itself, where it has no name and its sandbox said how old one may be. */
+  expiresAtMs: z.int().optional(),
   /** Of all its layers. */
   bytes: z.int().nonnegative(),
   /** Of its manifest, as in `sha256:…`: which snapshot it is, wherever it is. */

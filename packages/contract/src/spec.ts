@@ -61,6 +61,13 @@ export const careSchema = {
   atEnd: z.enum(["stop", "destroy"]).optional(),
   /** How long it is kept while it is stopped; 30 days, unless said. */
   keepMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_KEEP_MS).optional(),
+  /** Which of its snapshots without a name stay: so many, the newest, and each for so long. */
+  retain: z
+    .strictObject({
+      count: z.int().min(1).max(1_000).optional(),
+      ageMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_KEEP_MS).optional(),
+    })
+    .optional(),
   /** Ends when nobody has used it for so long and nothing runs in it. */
   idleMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS).optional(),
   /** What it cannot do without: an extension that lacks one is no candidate. */

@@ -1,6 +1,16 @@
 import type { CreateBody, Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, label, list, mebibytes, microUsd, processors, reuse, variable } from "../arguments.ts";
+import {
+  durationMs,
+  label,
+  list,
+  mebibytes,
+  microUsd,
+  processors,
+  reuse,
+  variable,
+  wholeNumber,
+} from "../arguments.ts";
 import { allowance, type NetworkOptions, networkOf } from "../network.ts";
 import { waiting } from "../waiting.ts";
 import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
@@ -22,6 +32,8 @@ interface Options extends NetworkOptions, WorkspaceOptions {
   readonly checkpoint?: true;
   readonly atEnd?: "stop" | "destroy";
   readonly keep?: number;
+  readonly retain?: number;
+  readonly retainFor?: number;
   readonly audit?: true;
   readonly for?: "person" | "agent" | "automation";
   readonly project?: string;
@@ -70,6 +82,8 @@ export function register(program: Command): void {
       "what becomes of a persistent one at the end of its time: stop (default) or destroy",
     )
     .option("--keep <time>", "how long it is kept while it is stopped (default: 30d)", durationMs)
+    .option("--retain <count>", "how many of its snapshots without a name stay", wholeNumber)
+    .option("--retain-for <time>", "how long each of them stays", durationMs)
     .option("--idle <time>", "end it when nobody has used it for so long", durationMs)
     .option("--audit", "write down what it uses, for `profiles suggest`")
     .option("--for <kind>", "who it is for: person, agent or automation (default: person)")
@@ -143,11 +157,13 @@ async function bodyOf(options: Options): Promise<CreateBody> {
   };
 }
 
-function keptAs({ persistent, checkpoint, atEnd, keep }: Options) {
+function keptAs({ persistent, checkpoint, atEnd, keep, retain: count, retainFor: ageMs }: Options) {
+  const retain = { ...(count && { count }), ...(ageMs && { ageMs }) };
   const persistence = checkpoint ? ("checkpoint" as const) : ("persistent" as const);
   return {
     ...((checkpoint || persistent) && { persistence }),
     ...(atEnd && { atEnd }),
     ...(keep && { keepMs: keep }),
+    ...(Object.keys(retain).length > 0 && { retain }),
   };
 }

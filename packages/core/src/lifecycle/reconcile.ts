@@ -4,6 +4,7 @@ import type { House } from "../house.ts";
 import { isInstanceGone } from "../instance.ts";
 import { protectAgain } from "../network/protect.ts";
 import { ask, callContext } from "../registry/registry.ts";
+import { removeOutdated } from "../snapshots/retention.ts";
 import type { UnfinishedSandbox } from "../store/store.ts";
 import { recordGone } from "./gone.ts";
 import { settleOrphan } from "./orphan.ts";
@@ -40,6 +41,7 @@ export async function reconcile(house: House): Promise<void> {
     }
   }
   await settleForsaken(house);
+  await removeOutdated(house);
 }
 
 /** Again and again, since a box can also die while the gateway lives, and its meter must stop. */

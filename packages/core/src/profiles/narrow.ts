@@ -40,6 +40,7 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
     ),
     ...either("network", undefined, narrowNetwork(profile.network, asked)),
     ...either("limits", profile.limits, notBelow(profile.limits, body.limits)),
+    ...same("retain", profile.retain, body.retain),
     ...either("idleMs", profile.idleMs, atMost("idleMs", profile.idleMs, body.idleMs)),
     ...either("facets", profile.facets, body.facets && [...(profile.facets ?? []), ...body.facets]),
     ...either("setup", profile.setup, body.setup && [...(profile.setup ?? []), ...body.setup]),

@@ -17,10 +17,11 @@ import { findSandbox, locate } from "../reach.ts";
 import { callContext } from "../registry/registry.ts";
 import type { Origin } from "../try-each.ts";
 import { inTurn } from "../turns.ts";
-import { shelfOf } from "./snapshots.ts";
+import { shelfOf } from "./shelf-of.ts";
 import { takeSnapshot } from "./take.ts";
 
 const PATIENCE_MS = 60_000;
+const PASSING_MS = 3_600_000;
 
 /** So many at once, each from the same moment, each with a life and an identity of its own. */
 export async function fork(
@@ -32,11 +33,15 @@ export async function fork(
   authorize(principal.chain, "sandbox.create");
   authorize(principal.chain, "sandbox.snapshot");
   const { count } = parse(forkBodySchema, body);
-  const { id, spec } = await findSandbox(house, principal, idOrName);
-  const { schema: _, network: __, from: ___, forkOf: ____, setup: _____, ...asked } = spec;
+  const { id, spec, budgetMicroUsd } = await findSandbox(house, principal, idOrName);
+  const { schema: _, from: __, forkOf: ___, setup: ____, pool: _____, ...said } = spec;
+  // Its rules as they are now go with it, and so does the most that it may cost.
+  const asked = { ...said, ...(budgetMicroUsd !== undefined && { budgetMicroUsd }) };
   const origin = { forkOf: id, layers: await sharedLayers(house, principal, idOrName) };
+  if (origin.layers) house.pass("fork.frozen");
   if (origin.layers) return makeAll(house, principal, count, asked, origin);
-  const snapshot = await takeSnapshot(house, principal, idOrName);
+  // Killed on the way, it goes by itself.
+  const snapshot = await takeSnapshot(house, principal, idOrName, {}, PASSING_MS);
   try {
     return await makeAll(house, principal, count, { ...asked, from: snapshot.id }, origin);
   } finally {

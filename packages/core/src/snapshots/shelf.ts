@@ -21,6 +21,8 @@ export interface Shelf extends ShelfOptions {
   add(owner: Owner, id: string, fill: (dir: string) => Promise<Snapshot>): Promise<Snapshot>;
   /** What the principal may see, newest first. */
   list(viewer: Viewer): Promise<Snapshot[]>;
+  /** Of everybody, newest first: for the house itself. */
+  all(): Promise<Snapshot[]>;
   /** By id or by name. Somebody else's is `not_found`, exactly as an absent one. */
   find(principal: Principal, idOrName: string): Promise<Snapshot>;
   remove(id: string): Promise<void>;
@@ -33,23 +35,24 @@ const ID = /^snp_[a-z0-9]{20}$/;
 export function openShelf({ dir, privateKey }: ShelfOptions): Shelf {
   const pathOf = (id: string) => join(dir, id);
 
-  const list = async ({ orgId, id: viewer }: Viewer): Promise<Snapshot[]> => {
+  const records = async () => {
     const names = await readdir(dir).catch(() => []);
-    const records = await Promise.all(
-      names.filter((name) => ID.test(name)).map((id) => readRecord(pathOf(id))),
-    );
-    return records
-      .flatMap((record) =>
-        record?.snapshot.orgId === orgId && record.seenBy.includes(viewer) ? record.snapshot : [],
-      )
-      .sort((a, b) => b.createdAtMs - a.createdAtMs);
+    const read = await Promise.all(names.filter((name) => ID.test(name)).map((id) => readRecord(pathOf(id))));
+    return read
+      .flatMap((record) => record ?? [])
+      .sort((a, b) => b.snapshot.createdAtMs - a.snapshot.createdAtMs);
   };
+  const list = async ({ orgId, id: viewer }: Viewer): Promise<Snapshot[]> =>
+    (await records()).flatMap(({ snapshot, seenBy }) =>
+      snapshot.orgId === orgId && seenBy.includes(viewer) ? snapshot : [],
+    );
 
   return {
     dir,
     privateKey,
     pathOf,
     list,
+    all: async () => (await records()).map(({ snapshot }) => snapshot),
     async find(principal, idOrName) {
       const found = (await list(principal)).find(({ id, name }) => id === idOrName || name === idOrName);
       if (found) return found;

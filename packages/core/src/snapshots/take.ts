@@ -21,7 +21,8 @@ import { callContext } from "../registry/registry.ts";
 import { specOf } from "../try-each.ts";
 import { inTurn } from "../turns.ts";
 import { writeLayout } from "./layout.ts";
-import { shelfOf } from "./snapshots.ts";
+import { retainNewest } from "./retention.ts";
+import { shelfOf } from "./shelf-of.ts";
 
 const PATIENCE_MS = 120_000;
 
@@ -31,13 +32,14 @@ export async function takeSnapshot(
   principal: Principal,
   idOrName: string,
   body: TakeSnapshotBody = {},
+  passingMs?: number,
 ): Promise<Snapshot> {
   authorize(principal.chain, "sandbox.snapshot");
   const { name, labels } = parse(takeSnapshotBodySchema, body);
   shelfOf(house);
   const place = await locate(house, principal, "sandbox.snapshot", idOrName, ["running", "paused"]);
   await refuseGuest(house, principal, place.sandbox);
-  const of = { name, labels };
+  const of = { name, labels, passingMs };
   if (place.sandbox.pauseDepth === "disk") {
     return reading(house, place, (box, sandbox) => keep(house, principal, sandbox, box, of));
   }
@@ -70,28 +72,43 @@ function reading<T>(
 
 type Owner = Pick<Principal, "id" | "orgId" | "lineage">;
 
+interface Kept {
+  readonly name?: string | undefined;
+  readonly labels: Snapshot["labels"];
+  /** Without a name it goes after so long. */
+  readonly passingMs?: number | undefined;
+}
+
 /** What the box holds now, on the shelf. */
 export async function keep(
   house: House,
   owner: Owner,
   sandbox: Sandbox,
   box: Box,
-  { name, labels }: { readonly name?: string | undefined; readonly labels: Snapshot["labels"] },
+  { name, labels, passingMs = sandbox.spec.retain?.ageMs }: Kept,
 ): Promise<Snapshot> {
   const shelf = shelfOf(house);
   const id = newRowId("snp");
-  const snapshot = await shelf.add(owner, id, async (dir) => ({
-    id,
-    ...(name !== undefined && { name }),
-    labels,
-    orgId: owner.orgId,
-    principalId: owner.id,
-    sandboxId: sandbox.id,
-    ...(sandbox.spec.from !== undefined && { parentId: sandbox.spec.from }),
-    image: sandbox.spec.image,
-    createdAtMs: house.clock.nowMs(),
-    ...(await writeLayout(dir, layersOf(box, sandbox), sandbox.spec.image, shelf.privateKey)),
-  }));
+  const { image, from } = sandbox.spec;
+  const createdAtMs = house.clock.nowMs();
+  const snapshot = await shelf.add(owner, id, async (dir) => {
+    const written = await writeLayout(dir, layersOf(box, sandbox), image, shelf.privateKey);
+    house.pass("snapshot.drafted");
+    return {
+      id,
+      ...(name !== undefined && { name }),
+      labels,
+      orgId: owner.orgId,
+      principalId: owner.id,
+      sandboxId: sandbox.id,
+      ...(from !== undefined && { parentId: from }),
+      image,
+      createdAtMs,
+      ...(name === undefined && passingMs !== undefined && { expiresAtMs: createdAtMs + passingMs }),
+      ...written,
+    };
+  });
+  house.pass("snapshot.placed");
   await house.journal.record({
     type: "snapshot.created",
     orgId: owner.orgId,
@@ -100,6 +117,7 @@ export async function keep(
     principalId: owner.id,
     data: { snapshotId: id, name, digest: snapshot.digest, bytes: snapshot.bytes },
   });
+  await retainNewest(house, sandbox);
   return snapshot;
 }
 
