@@ -127,6 +127,11 @@ impl Folder {
         self.path.join("spares")
     }
 
+    /// What stopped sandboxes have written, shared.
+    pub fn layers(&self) -> PathBuf {
+        self.path.join("layers")
+    }
+
     pub fn trash(&self) -> PathBuf {
         self.path.join("trash")
     }
