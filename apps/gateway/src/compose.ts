@@ -1,6 +1,7 @@
 import type { Core } from "@sandboxer/core";
 import { loadConfig } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
+import { createE2bFront } from "./e2b/front.ts";
 import { createGround } from "./ground.ts";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
 import { type InstallationOptions, openInstallation } from "./installation.ts";
@@ -63,7 +64,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
     const sockets = createSockets(ground, log, allowed);
     const previews = createPreviews(ground, log);
-    const answering = { fetch: async (request: Request) => app.fetch(request), sockets, previews };
+    const e2b = createE2bFront(ground, log, { allowed, previews, ...config.e2b });
+    closers.push(() => e2b.close());
+    const answering = { fetch: async (request: Request) => app.fetch(request), sockets, previews, e2b };
     const server = await listen(answering, options.listen);
     ground.previews.url = server.url;
     closers.push(() => server.close());

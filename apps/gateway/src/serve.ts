@@ -10,6 +10,7 @@ import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { SandboxerError } from "@sandboxer/contract";
+import type { E2bFront } from "./e2b/front.ts";
 import type { Previews } from "./previews/previews.ts";
 import { type Fetch, respond } from "./respond.ts";
 import type { Sockets } from "./sockets/upgrade.ts";
@@ -38,10 +39,11 @@ export interface Answering {
   readonly fetch: Fetch;
   readonly sockets?: Sockets;
   readonly previews?: Previews;
+  readonly e2b?: E2bFront;
 }
 
 export async function listen(answering: Answering, at: Listen): Promise<Server> {
-  const { fetch, sockets, previews } = answering;
+  const { fetch, sockets, previews, e2b } = answering;
   const { host, port } = at;
   refuseOpenly(at);
   let closing = false;
@@ -55,6 +57,8 @@ export async function listen(answering: Answering, at: Listen): Promise<Server> 
       else if (!socket.destroyed) idle.add(socket);
     });
     if (closing) outgoing.setHeader("connection", "close");
+    const address = e2b?.find(incoming);
+    if (address) return void e2b?.serve(address, incoming, outgoing);
     const preview = previews?.find(incoming);
     void (preview ? previews?.serve(preview, incoming, outgoing) : respond(fetch, incoming, outgoing));
   });

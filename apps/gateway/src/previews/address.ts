@@ -16,6 +16,10 @@ export type PreviewAddress =
 export interface PreviewPlace {
   /** What a request asks for, where it asks for a preview at all. */
   find(host: string, url: string): PreviewAddress | undefined;
+  /** Whether a host name is the API's own beside the previews', as E2B's clients want one. */
+  isApi(host: string): boolean;
+  /** What previews' names end with, as this gateway is reached. */
+  domainOf(own: URL): string;
   /** The addresses of one grant, as this gateway is reached. */
   addressesOf(
     grant: { sandboxId: string; port: number; token: string },
@@ -33,6 +37,8 @@ export function previewPlace(previewHost = DEFAULT_PREVIEW_HOST): PreviewPlace {
       const [whole, token = "", path, query = ""] = PATH.exec(url) ?? [];
       return whole ? { kind: "path", token, rest: (path ?? "/") + query } : undefined;
     },
+    isApi: (host) => host.toLowerCase().replace(/:\d{1,5}$/, "") === `api.${name.replace(/:\d{1,5}$/, "")}`,
+    domainOf: (own) => (own.port && !name.includes(":") ? `${name}:${own.port}` : name),
     addressesOf({ sandboxId, port, token }, own) {
       const suffix = own.port && !name.includes(":") ? `:${own.port}` : "";
       return {
