@@ -61,6 +61,8 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
       const facts: Exchange["facts"] = { route: `e2b ${address.kind}` };
       const url = new URL(`http://localhost${incoming.url?.startsWith("/") ? incoming.url : "/"}`);
       const exchange: Exchange = { ground, incoming, outgoing, url, report, facts };
+      // Each stream that is led to it listens for every kind of end.
+      outgoing.setMaxListeners(20);
       outgoing.once("close", () => {
         const tookMs = performance.now() - startedAt;
         const { method = "" } = incoming;

@@ -13,7 +13,9 @@ import { notesOf } from "./labels.ts";
 import { trafficToken } from "./traffic.ts";
 import { wakeOnUse } from "./wake.ts";
 
-export const TRAFFIC_HEADER = "e2b-traffic-access-token";
+const TRAFFIC_HEADER = "e2b-traffic-access-token";
+/** How somebody was let in is nothing for a program inside. */
+const NOT_FOR_INSIDE = ["host", TRAFFIC_HEADER, "e2b-sandbox-id", "e2b-sandbox-port", "x-access-token"];
 
 type PortAddress = Extract<Address, { kind: "sandbox" }>;
 
@@ -82,12 +84,17 @@ async function ask(
   const host = mask ?? incoming.headers.host;
   const chunked = incoming.headers["transfer-encoding"] !== undefined;
   const headers = inwards(incoming.headers, {
-    host,
     connection: "close",
     ...(chunked && { "transfer-encoding": "chunked" }),
   });
-  for (const name of [TRAFFIC_HEADER, "e2b-sandbox-id", "e2b-sandbox-port", "x-access-token"])
-    delete headers[name];
+  for (const name of NOT_FOR_INSIDE) delete headers[name];
   const tunnel = tunnelOf(stream);
-  return request({ method: incoming.method, path: incoming.url, headers, createConnection: () => tunnel });
+  // In E2B's spelling, which programs inside may look for.
+  const named = { ...headers, Host: host };
+  return request({
+    method: incoming.method,
+    path: incoming.url,
+    headers: named,
+    createConnection: () => tunnel,
+  });
 }

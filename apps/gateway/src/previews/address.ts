@@ -14,6 +14,7 @@ export type PreviewAddress =
   | { readonly kind: "path"; readonly token: string; readonly rest: string };
 
 export interface PreviewPlace {
+  readonly host: string;
   /** What a request asks for, where it asks for a preview at all. */
   find(host: string, url: string): PreviewAddress | undefined;
   /** Whether a host name is the API's own beside the previews', as E2B's clients want one. */
@@ -31,6 +32,7 @@ export function previewPlace(previewHost = DEFAULT_PREVIEW_HOST): PreviewPlace {
   const name = previewHost.toLowerCase();
   const pattern = new RegExp(`^([1-9]\\d{0,4})-([a-z0-9]{20})\\.${literally(name)}(?::\\d{1,5})?$`);
   return {
+    host: name,
     find(host, url) {
       const [, port, sandboxId] = pattern.exec(host.toLowerCase()) ?? [];
       if (port && sandboxId) return { kind: "host", sandboxId, port: Number(port), rest: url };
