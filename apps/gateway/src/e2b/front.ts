@@ -6,7 +6,7 @@ import { discardRest } from "../request-body.ts";
 import { createReport } from "../rest/failure.ts";
 import { type Allowed, refusalOf } from "../rest/guard.ts";
 import type { Ground } from "../rest/route.ts";
-import { type Address, ENVD_PORT, findAddress } from "./address.ts";
+import { type Address, ENVD_PORT, findAddress, INTERPRETER_PORT } from "./address.ts";
 import { createAutoPause } from "./auto-pause.ts";
 import { serveControl } from "./control/serve.ts";
 import type { Desk } from "./desk.ts";
@@ -16,6 +16,8 @@ import { serveEnvd } from "./envd/serve.ts";
 import { createSignatures } from "./envd/signatures.ts";
 import { answerJson, type Exchange } from "./exchange.ts";
 import { failureOf, Unreachable } from "./failure.ts";
+import { createContexts } from "./interpreter/contexts.ts";
+import { serveInterpreter } from "./interpreter/serve.ts";
 import { isOpened, servePort } from "./ports.ts";
 
 /** E2B's wire protocol in front of core: what its clients ask never reaches the REST API. */
@@ -37,6 +39,7 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
   const desk: Desk = {
     autoPause: createAutoPause(ground.core, log, dropProcesses),
     internet,
+    contexts: createContexts(ground.core),
     signatures: createSignatures(),
     domain: () => ground.previews.url && place.domainOf(new URL(ground.previews.url)),
   };
@@ -45,6 +48,7 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
     if (address.kind === "control") return serveControl(exchange, desk);
     if (address.kind === "signed") return serveEnvd(exchange, desk, sandboxOfSignature(exchange, desk));
     if (address.port === ENVD_PORT) return serveEnvd(exchange, desk, address.sandboxId);
+    if (address.port === INTERPRETER_PORT) return serveInterpreter(exchange, desk, address.sandboxId);
     if (address.preview && !(await isOpened(ground.core, address.sandboxId))) {
       return previews.serve(address.preview, exchange.incoming, exchange.outgoing);
     }
