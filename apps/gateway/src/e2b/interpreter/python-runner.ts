@@ -4,7 +4,7 @@
  * was standard output. Programs that cells start write to pipes, so that they cannot forge a line.
  */
 export const PYTHON_RUNNER = String.raw`
-import ast, asyncio, base64, inspect, json, os, re, sys, threading, traceback, uuid
+import ast, base64, json, os, re, sys, threading, traceback
 
 channel = os.fdopen(os.dup(1), "wb", buffering=0)
 lock = threading.Lock()
@@ -16,7 +16,7 @@ def emit(kind, **more):
 
 class Pipe:
     def __init__(self, fd, kind):
-        self.kind, self.seen, self.mark = kind, threading.Event(), uuid.uuid4().hex.encode()
+        self.kind, self.seen, self.mark = kind, threading.Event(), os.urandom(16).hex().encode()
         self.reader, writer = os.pipe()
         os.dup2(writer, fd)
         os.close(writer)
@@ -90,7 +90,7 @@ def formats(value):
         pass
     for name, key in METHODS.items():
         try:
-            method = None if inspect.isclass(value) else getattr(value, name, None)
+            method = None if isinstance(value, type) else getattr(value, name, None)
             data = method() if callable(method) else None
             if data is not None:
                 found.setdefault(key, plain(data))
@@ -181,8 +181,16 @@ def shell(command):
 space = {"__name__": "__main__", "__builtins__": __builtins__, "display": display, "_shell": shell}
 sys.modules["__main__"].__dict__.update(space)
 space = sys.modules["__main__"].__dict__
-loop = asyncio.new_event_loop()
-asyncio.set_event_loop(loop)
+loop = None
+COROUTINE = 0x80
+
+def awaited(value):
+    global loop
+    import asyncio
+    if loop is None:
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+    return loop.run_until_complete(value)
 
 def translated(code):
     def line(found):
@@ -196,7 +204,7 @@ def run(code, name):
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     def evaluate(compiled):
         value = eval(compiled, space)
-        return loop.run_until_complete(value) if compiled.co_flags & inspect.CO_COROUTINE else value
+        return awaited(value) if compiled.co_flags & COROUTINE else value
     evaluate(compile(tree, name, "exec", flags=flags))
     if last is None:
         return None
