@@ -16,6 +16,7 @@ const QUESTIONS: Readonly<Record<string, () => Promise<{ question: Question }>>>
   files: () => import("./questions/files.ts"),
   state: () => import("./questions/state.ts"),
   egress: () => import("./questions/egress.ts"),
+  e2b: () => import("./questions/e2b.ts"),
   waist: () => import("./questions/waist.ts"),
 };
 
