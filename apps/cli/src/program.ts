@@ -66,6 +66,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     webhooks: () => import("./commands/webhooks.ts"),
     backup: () => import("./commands/backup.ts"),
     restore: () => import("./commands/backup.ts"),
+    env: () => import("./commands/env.ts"),
     completion: () => import("./commands/completion.ts"),
   },
 };
