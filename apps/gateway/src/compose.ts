@@ -1,6 +1,7 @@
 import type { Core } from "@sandboxer/core";
 import { loadConfig } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
+import { responseOf } from "./exchange.ts";
 import { createGround } from "./ground.ts";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
 import { type InstallationOptions, openInstallation } from "./installation.ts";
@@ -58,13 +59,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     const ground = createGround(core, { previews: { place }, ...limits });
     const allowed = allowedOf(config, options.listen);
     const app = createApp(ground, log, allowed);
-    const fetch = (url: string, init?: RequestInit) => Promise.resolve(app.fetch(new Request(url, init)));
+    const fetch = async (url: string, init?: RequestInit) => responseOf(await app(new Request(url, init)));
     if (!options.listen) return { fetch, apiKey, core, close };
 
     const sockets = createSockets(ground, log, allowed);
     const previews = createPreviews(ground, log);
-    const answering = { fetch: async (request: Request) => app.fetch(request), sockets, previews };
-    const server = await listen(answering, options.listen);
+    const server = await listen({ app, sockets, previews }, options.listen);
     ground.previews.url = server.url;
     closers.push(() => server.close());
     closers.push(announceRunning(home, server.url));

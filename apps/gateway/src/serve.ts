@@ -10,8 +10,9 @@ import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { SandboxerError } from "@sandboxer/contract";
+import type { App } from "./exchange.ts";
 import type { Previews } from "./previews/previews.ts";
-import { type Fetch, respond } from "./respond.ts";
+import { respond } from "./respond.ts";
 import type { Sockets } from "./sockets/upgrade.ts";
 
 export interface Listen {
@@ -35,13 +36,13 @@ const LOOPBACK_HOSTS = ["127.0.0.1", "::1", "localhost"];
 
 /** Who answers: requests, and connections that want to be WebSockets. */
 export interface Answering {
-  readonly fetch: Fetch;
+  readonly app: App;
   readonly sockets?: Sockets;
   readonly previews?: Previews;
 }
 
 export async function listen(answering: Answering, at: Listen): Promise<Server> {
-  const { fetch, sockets, previews } = answering;
+  const { app, sockets, previews } = answering;
   const { host, port } = at;
   refuseOpenly(at);
   let closing = false;
@@ -56,7 +57,7 @@ export async function listen(answering: Answering, at: Listen): Promise<Server> 
     });
     if (closing) outgoing.setHeader("connection", "close");
     const preview = previews?.find(incoming);
-    void (preview ? previews?.serve(preview, incoming, outgoing) : respond(fetch, incoming, outgoing));
+    void (preview ? previews?.serve(preview, incoming, outgoing) : respond(app, incoming, outgoing));
   });
   server.on("connection", (socket: Socket) => {
     idle.add(socket);
