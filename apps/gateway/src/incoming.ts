@@ -44,23 +44,28 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
 }
 
 function wholeOf(incoming: IncomingMessage, atMost: number): Promise<Uint8Array | undefined> {
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array | undefined>();
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  const leave = () => {
-    incoming.off("data", take).off("end", end).off("error", reject).off("close", cut);
-  };
-  const take = (part: Uint8Array) => {
-    bytes += part.length;
-    parts.push(part);
-    if (bytes <= atMost) return;
-    incoming.pause();
-    resolve(undefined);
-  };
-  const end = () => resolve(parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts));
-  const cut = () => reject(new Error("the client left before its request was whole"));
-  incoming.on("data", take).on("end", end).on("error", reject).on("close", cut);
-  return promise.finally(leave);
+  return new Promise((resolve, reject) => {
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    const leave = () => incoming.off("data", take).off("end", end).off("error", fail).off("close", cut);
+    const take = (part: Uint8Array) => {
+      bytes += part.length;
+      parts.push(part);
+      if (bytes <= atMost) return;
+      leave().pause();
+      resolve(undefined);
+    };
+    const end = () => {
+      leave();
+      resolve(parts.length === 1 ? parts[0] : Buffer.concat(parts));
+    };
+    const fail = (error: Error) => {
+      leave();
+      reject(error);
+    };
+    const cut = () => fail(new Error("the client left before its request was whole"));
+    incoming.on("data", take).on("end", end).on("error", fail).on("close", cut);
+  });
 }
 
 /** The answer is out. What is left of the body stands before the connection's next request. */
