@@ -56,6 +56,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     doctor: () => import("./commands/doctor.ts"),
     orgs: () => import("./commands/orgs.ts"),
     keys: () => import("./commands/keys.ts"),
+    secrets: () => import("./commands/secrets.ts"),
     budget: () => import("./commands/budget.ts"),
     profiles: () => import("./commands/profiles.ts"),
     route: () => import("./commands/route.ts"),

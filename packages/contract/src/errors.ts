@@ -63,6 +63,7 @@ export const ERRORS = {
   no_such_user: row(422, "sandbox", 67, "Name a user of the sandbox's own /etc/passwd."),
   command_not_found: row(422, "sandbox", 127, "Check the spelling and the sandbox's PATH."),
   command_not_executable: row(422, "sandbox", 126, "Make it executable, or run its interpreter."),
+  secret_unavailable: row(409, "caller", 69, "See where the secret comes from; `secrets ls` shows it."),
   setup_failed: row(422, "sandbox", 70, "Correct the setup; the message says how it ended."),
   port_closed: row(409, "sandbox", 69, "Start something that listens on that port, then try again.", {
     retry: true,

@@ -73,8 +73,12 @@ export {
 export {
   type Guard,
   type GuardDoor,
+  type GuardedSecret,
   type GuardedUsers,
+  guardedSecretSchema,
   guardedUsersSchema,
+  type Misuse,
+  misuseSchema,
   type NetworkCall,
   networkCallListSchema,
   networkCallSchema,
@@ -210,6 +214,17 @@ export {
 } from "./rights.ts";
 export { ROUTING_POLICIES, type RoutePlan, type Routing, routePlanSchema, routingSchema } from "./routing.ts";
 export { type Sandbox, sandboxSchema } from "./sandbox.ts";
+export {
+  grantSecretBodySchema,
+  type RotateSecretBody,
+  rotateSecretBodySchema,
+  type Secret,
+  type SecretBinding,
+  type SetSecretBody,
+  secretListSchema,
+  secretSchema,
+  setSecretBodySchema,
+} from "./secret.ts";
 export {
   type ForkBody,
   forkBodySchema,

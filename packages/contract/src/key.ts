@@ -2,7 +2,7 @@ import { z } from "zod";
 import { nameSchema, rowIdSchema } from "./ids.ts";
 import { OPERATIONS, type Operation, operationSchema, rightsSchema } from "./rights.ts";
 
-const VIEWER = ["sandbox.read", "key.read", "event.read"] as const satisfies Operation[];
+const VIEWER = ["sandbox.read", "key.read", "event.read", "secret.read"] as const satisfies Operation[];
 const OPERATOR = [
   ...VIEWER,
   "sandbox.create",

@@ -7,7 +7,15 @@ import { visibilitySchema } from "./principal.ts";
 import { limitsSchema, resourcesSchema } from "./resources.ts";
 import { reuseScopeSchema } from "./reuse.ts";
 import { routingSchema } from "./routing.ts";
-import { careSchema, envSchema, imageSchema, labelsSchema, rootSchema, sandboxSpecSchema } from "./spec.ts";
+import {
+  careSchema,
+  envSchema,
+  imageSchema,
+  labelsSchema,
+  rootSchema,
+  sandboxSpecSchema,
+  secretsSchema,
+} from "./spec.ts";
 
 const profileNameSchema = z
   .string()
@@ -34,6 +42,8 @@ export const profileSchema = z.strictObject({
   persistence: z.literal("ephemeral").optional(),
   /** Which ways out it has. A request may take fewer, never others. */
   network: networkSchema.optional(),
+  /** Secrets whose placeholders it has, by name. A request may take fewer, never others. */
+  secrets: secretsSchema.optional(),
   /** How much of a machine it may use; each a most. */
   resources: resourcesSchema.optional(),
   /** Whether its sandboxes have a root. */

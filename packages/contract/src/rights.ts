@@ -24,6 +24,8 @@ export const OPERATIONS = [
   "profile.publish",
   "event.read",
   "webhook.write",
+  "secret.read",
+  "secret.write",
   "org.write",
 ] as const;
 export const operationSchema = z.enum(OPERATIONS);

@@ -36,9 +36,12 @@ import type {
   Receipt,
   RollbackOptions,
   RolledBack,
+  RotateSecretBody,
   Sandbox,
   SandboxState,
+  Secret,
   SetBudgetBody,
+  SetSecretBody,
   Snapshot,
   Suggestion,
   TakeSnapshotBody,
@@ -157,6 +160,16 @@ export interface Core {
   followEvents(principal: Principal, query?: EventQuery): Promise<AsyncIterable<Event>>;
   /** Whether the org's whole log is as it was written. */
   verifyAudit(principal: Principal): Promise<Audit>;
+  /** What it is, is not shown again by anything. The owner's, and whose above it. */
+  setSecret(principal: Principal, name: string, body: SetSecretBody): Promise<Secret>;
+  /** The caller's own, those granted to it, and those of whom is below it. */
+  listSecrets(principal: Principal): Promise<Secret[]>;
+  /** Another value from now on; placeholders inside stay as they are. */
+  rotateSecret(principal: Principal, name: string, body: RotateSecretBody): Promise<Secret>;
+  grantSecret(principal: Principal, name: string, body: { readonly keyId: string }): Promise<Secret>;
+  /** From that key and from everything derived from it. */
+  revokeSecret(principal: Principal, name: string, keyId: string): Promise<Secret>;
+  deleteSecret(principal: Principal, name: string): Promise<void>;
   createWebhook(
     principal: Principal,
     body: CreateWebhookBody,

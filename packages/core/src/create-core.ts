@@ -17,6 +17,7 @@ import { diff } from "./diff.ts";
 import { createDenials, recordIfDenied } from "./events/denials.ts";
 import { followEvents, listEvents, verifyAudit } from "./events/follow.ts";
 import { createJournal } from "./events/journal.ts";
+import { recordMisuses } from "./events/misuses.ts";
 import { exec } from "./exec.ts";
 import { explain } from "./explain.ts";
 import { extend } from "./extend.ts";
@@ -51,7 +52,9 @@ import { type Report, reportAsWarning } from "./report.ts";
 import { resize } from "./resize.ts";
 import { resume } from "./resume.ts";
 import { rollback } from "./rollback.ts";
+import { grantSecret, revokeSecret } from "./secrets/grants.ts";
 import { createSealer, type Sealer } from "./secrets/sealer.ts";
+import { deleteSecret, listSecrets, rotateSecret, setSecret } from "./secrets/secrets.ts";
 import { fork } from "./snapshots/fork.ts";
 import { openShelf, type ShelfOptions } from "./snapshots/shelf.ts";
 import { deleteSnapshot, exportSnapshot, importSnapshot, listSnapshots } from "./snapshots/snapshots.ts";
@@ -121,6 +124,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     orphans: new Map(),
     orphanGraceMs: options.orphanGraceMs ?? ORPHAN_GRACE_MS,
     claims: new Map(),
+    secretValues: new Map(),
     turns: new Map(),
     unpaid: new Map(),
     sealer: options.sealer ?? createSealer(randomBytes(32)),
@@ -136,6 +140,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   // A connection that breaks by itself is the first word of a box that died.
   const house = await openHouse(options, (id) => house.teardowns.has(id) || background.lookSoon());
   const background = createBackground(house);
+  if (house.guard) recordMisuses(house, house.guard);
   const verb = onlyOurErrors(house);
 
   return {
@@ -186,6 +191,12 @@ function verbsOf(house: House): Omit<Core, "start" | "close"> {
     listEvents: verb(listEvents),
     followEvents: verb(followEvents),
     verifyAudit: verb(verifyAudit),
+    setSecret: verb(setSecret),
+    listSecrets: verb(listSecrets),
+    rotateSecret: verb(rotateSecret),
+    grantSecret: verb(grantSecret),
+    revokeSecret: verb(revokeSecret),
+    deleteSecret: verb(deleteSecret),
     createWebhook: verb(createWebhook),
     listWebhooks: verb(listWebhooks),
     deleteWebhook: verb(deleteWebhook),

@@ -24,7 +24,7 @@ export async function exec(
   const { id: sandboxId, orgId } = sandbox;
   const attachment = await actingIn(house, principal, sandbox);
   // A first use may have made it, and it may have less than those before it.
-  if (attachment.rules) await tellGuard(house, sandbox);
+  if (attachment.rules || attachment.secrets) await tellGuard(house, sandbox);
   const acting = { ...request, ...actAs(await userOf(attachment, box), request.user) };
   house.pass("exec.attached");
   // The program's name only: arguments and variables may hold secrets, and the log is forever.

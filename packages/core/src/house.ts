@@ -58,6 +58,11 @@ export interface House {
   readonly resident: boolean;
   /** For secrets that must be read again; its key is not in the store. */
   readonly sealer: Sealer;
+  /** What commands of other vaults said, by secret. */
+  readonly secretValues: Map<
+    string,
+    { readonly value: string; readonly version: number; readonly atMs: number }
+  >;
   /** Where snapshots are kept, if they are. */
   readonly shelf: Shelf | undefined;
   readonly report: Report;

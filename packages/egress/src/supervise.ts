@@ -1,6 +1,8 @@
 import {
   type Guard,
   type GuardDoor,
+  type Misuse,
+  misuseSchema,
   type NetworkCall,
   SandboxerError,
   type Terms,
@@ -30,15 +32,17 @@ interface Watched {
 /** The gateway's side of the guard. */
 export function createGuard(options: GuardOptions): Guard {
   const watched = new Map<string, Watched>();
+  let misused: (sandboxId: string, misuse: Misuse) => void = () => {};
 
   const tell = (sandbox: string, { door, terms, authority }: Watched): void =>
     guard.say({ op: "protect", sandbox, socket: door.socketPath, ...terms, authority });
-  const hear = ({ event, sandbox, key, call, reason, turn }: Record<string, unknown>): void => {
+  const hear = ({ event, sandbox, key, call, reason, turn, misuse }: Record<string, unknown>): void => {
     const one = watched.get(String(sandbox));
     if (!one) return;
     if (event === "watching") one.watching.resolve();
     else if (event === "changed") one.turns.get(Number(turn))?.();
     else if (event === "call") remember(one, Number(key), call as Omit<NetworkCall, "seq">);
+    else if (event === "misused") misused(String(sandbox), misuseSchema.parse(misuse));
     else if (event === "lost") {
       one.watching.reject(unavailable(String(reason)));
       // It may have been somebody else's turn. Until then the sandbox itself refuses everything.
@@ -92,6 +96,9 @@ export function createGuard(options: GuardOptions): Guard {
     forget,
     calls: (sandboxId, afterSeq = 0) =>
       (watched.get(sandboxId)?.calls ?? []).filter(({ seq }) => seq > afterSeq),
+    onMisuse: (hearer) => {
+      misused = hearer;
+    },
     close: () => guard.close(),
   };
 }

@@ -6,5 +6,6 @@ export type { Orgs } from "./orgs.ts";
 export type { RemoteProcess } from "./process.ts";
 export type { Profiles } from "./profiles.ts";
 export type { RunOptions, Sandbox, Way } from "./sandbox.ts";
+export type { Secrets } from "./secrets.ts";
 export type { SocketMaker } from "./sockets.ts";
 export type { Fetch, Once } from "./transport.ts";

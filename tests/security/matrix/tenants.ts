@@ -75,5 +75,7 @@ export function absent(): Named {
     webhook: newRowId("whk"),
     attachment: newRowId("att"),
     snapshot: newRowId("snp"),
+    secret: "NOSUCH",
+    grantee: newRowId("key"),
   };
 }

@@ -6,6 +6,7 @@ import { waiting } from "../waiting.ts";
 import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
 interface Options extends NetworkOptions, WorkspaceOptions {
+  readonly secrets?: string[];
   readonly name?: string;
   readonly profile?: string;
   readonly ttl?: number;
@@ -47,6 +48,7 @@ export function register(program: Command): void {
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
     .option("--allow <host>", "a host it may reach, as in api.example.com or tcp://db.dev:5432", allowance)
     .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
+    .option("--secrets <list>", "secrets it uses without seeing them, by name", list)
     .option("--learn", "let through what no rule allows, and write it down")
     .option("--from <snapshot>", "start from a snapshot, by id or name")
     .option("--visibility <who>", "who else sees it: private, team or org (default: private)")
@@ -121,6 +123,7 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(Object.keys(consumer).length > 0 && { consumer }),
     ...(Object.keys(routing).length > 0 && { routing }),
     ...networkOf(options),
+    ...(options.secrets && { secrets: options.secrets }),
     ...(requireLimits && { limits: "required" as const }),
     ...(!root && { root: "denied" as const }),
     env,

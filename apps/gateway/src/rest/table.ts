@@ -13,6 +13,7 @@ import { profileRoutes } from "./profiles.ts";
 import { referenceRoutes } from "./reference.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
+import { secretRoutes } from "./secrets.ts";
 import { snapshotRoutes } from "./snapshots.ts";
 import { systemRoutes } from "./system.ts";
 import { treeRoutes } from "./trees.ts";
@@ -26,6 +27,7 @@ export const ROUTES: readonly Route[] = [
   ...orgRoutes,
   ...keyRoutes,
   ...budgetRoutes,
+  ...secretRoutes,
   ...profileRoutes,
   ...eventRoutes,
   ...sandboxRoutes,

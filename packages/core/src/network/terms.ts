@@ -1,20 +1,29 @@
 import type { Attachment, GuardedNetwork, GuardedUsers, Sandbox, Terms } from "@sandboxer/contract";
 import type { House } from "../house.ts";
+import { guardedSecrets, secretUsers } from "../secrets/terms.ts";
 import { expandNetwork } from "./expand.ts";
 
 /** All that the guard has to know about a sandbox as it is now. */
 export async function termsOf(house: House, sandbox: Sandbox): Promise<Terms> {
   const network = expandNetwork(sandbox.spec.network as GuardedNetwork);
-  return { network, users: usersOf(await house.store.listAttachments(sandbox.id)) };
+  const attachments = await house.store.listAttachments(sandbox.id);
+  const living = attachments.filter(({ detachedAtMs }) => detachedAtMs === undefined);
+  const secrets = await guardedSecrets(house, sandbox);
+  return { network, users: usersOf(living, await secretUsers(house, sandbox, living)), secrets };
 }
 
 /** Pure. Whoever acts as the sandbox's ordinary user cannot be told from others who do. */
-export function usersOf(attachments: readonly Attachment[]): GuardedUsers {
-  const living = attachments.filter(({ detachedAtMs }) => detachedAtMs === undefined);
+function usersOf(
+  living: readonly Attachment[],
+  secrets: Awaited<ReturnType<typeof secretUsers>>,
+): GuardedUsers {
   return {
     shared: living.flatMap(({ uid, rules }) => (uid === undefined && rules ? [rules] : [])),
+    sharedSecrets: secrets.shared,
     own: living.flatMap(({ id, uid, rules }) =>
-      uid === undefined ? [] : [{ uid, attachmentId: id, ...(rules && { rules }) }],
+      uid === undefined
+        ? []
+        : [{ uid, attachmentId: id, ...(rules && { rules }), secrets: secrets.of.get(id) ?? [] }],
     ),
   };
 }

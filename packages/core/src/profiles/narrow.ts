@@ -36,6 +36,7 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
       atMost("budgetMicroUsd", budgetMicroUsd, body.budgetMicroUsd),
     ),
     ...either("network", undefined, narrowNetwork(profile.network, asked)),
+    ...either("secrets", profile.secrets, fewerSecrets(profile.secrets, body.secrets)),
     ...either("limits", profile.limits, notBelow(profile.limits, body.limits)),
     ...either("idleMs", profile.idleMs, atMost("idleMs", profile.idleMs, body.idleMs)),
     ...either("facets", profile.facets, body.facets && [...(profile.facets ?? []), ...body.facets]),
@@ -62,6 +63,12 @@ function narrowRouting(profile: Profile["routing"] = {}, asked: Profile["routing
     ...same("policy", profile.policy, asked.policy),
     ...either("maximumMicroUsdPerHour", ceiling, price),
   };
+}
+
+function fewerSecrets(own: string[] = [], asked: string[] | undefined): string[] | undefined {
+  const extra = asked?.filter((name) => !own.includes(name)) ?? [];
+  if (extra.length > 0) deny("secrets", `it does not have the secrets ${extra.join(", ")}`);
+  return asked;
 }
 
 function notBelow(own: Profile["limits"], asked: Profile["limits"]): Profile["limits"] {

@@ -24,7 +24,7 @@ export async function fork(
   const { count } = parse(forkBodySchema, body);
   const { spec } = await findSandbox(house, principal, idOrName);
   const snapshot = await takeSnapshot(house, principal, idOrName);
-  const { schema: _, persistence: __, network: ___, from: ____, ...asked } = spec;
+  const { schema: _, persistence: __, from: ___, ...asked } = spec;
   const made: CreateBody = { ...asked, from: snapshot.id };
   const outcomes = await Promise.allSettled(
     Array.from({ length: count }, () => create(house, principal, made)),

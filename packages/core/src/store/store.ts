@@ -6,6 +6,7 @@ import type { KeyStore } from "./key-store.ts";
 import type { NetworkStore } from "./network-store.ts";
 import type { OrgStore } from "./org-store.ts";
 import type { ProfileStore } from "./profile-store.ts";
+import type { SecretStore } from "./secret-store.ts";
 import type { Viewer } from "./viewer.ts";
 import type { WebhookStore } from "./webhook-store.ts";
 
@@ -28,6 +29,7 @@ export interface Store
     ProfileStore,
     AttachmentStore,
     OrgStore,
+    SecretStore,
     WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;

@@ -1,13 +1,13 @@
 import type { Socket } from "node:net";
-import { canonicalHost, type Terms } from "@sandboxer/contract";
-import { compile } from "../policy/compile.ts";
+import { canonicalHost, type Misuse, type Terms } from "@sandboxer/contract";
 import type { Decision } from "../policy/decide.ts";
 import { attachmentOf } from "../policy/users.ts";
 import { type Resolve, reasonOf } from "../resolve.ts";
+import { createStrangers } from "../secrets/strangers.ts";
 import { type Inspected, inspect } from "./inspection.ts";
 import { judgeConnection, judgeRequest } from "./judge.ts";
 import type { Relay, RelayEvent } from "./relay.ts";
-import { createWard, type Noted, type Protection, type Ward } from "./ward.ts";
+import { changeWard, createWard, type Noted, type Protection, type Ward } from "./ward.ts";
 
 export interface GuardParts {
   readonly relay: Relay;
@@ -18,6 +18,7 @@ export interface GuardParts {
   note(sandbox: string, key: number, call: Noted): void;
   watching(sandbox: string): void;
   lost(sandbox: string, reason: string): void;
+  misused(sandbox: string, misuse: Misuse): void;
 }
 
 type Opened = Extract<RelayEvent, { event: "open" }>;
@@ -29,6 +30,7 @@ export class Decider {
   readonly #parts: GuardParts;
   readonly #wards = new Map<string, Ward>();
   readonly #inspected = new Map<number, Inspected>();
+  readonly #strangers = createStrangers();
   #lastKey = 0;
 
   constructor(parts: GuardParts) {
@@ -38,14 +40,15 @@ export class Decider {
   protect(protection: Protection): void {
     const { sandbox, socket } = protection;
     this.#wards.set(sandbox, createWard(protection));
+    this.#strangers.learn(sandbox, protection.secrets);
     this.#parts.relay.order({ op: "watch", sandbox, socket });
   }
 
-  change(sandbox: string, { network, users }: Terms): void {
+  change(sandbox: string, terms: Terms): void {
     const ward = this.#wards.get(sandbox);
     if (!ward) return;
-    ward.policy = compile(network);
-    ward.users = users;
+    changeWard(ward, terms);
+    this.#strangers.learn(sandbox, terms.secrets);
     for (const [tunnel, { stillAllowed }] of ward.tunnels) {
       if (!stillAllowed()) this.#parts.relay.order({ op: "close", tunnel });
     }
@@ -72,8 +75,9 @@ export class Decider {
   take(tunnel: number, socket: Socket): void {
     const inspected = this.#inspected.get(tunnel);
     if (!inspected) return void socket.destroy();
-    const { resolve, ca } = this.#parts;
-    void inspect(socket, inspected, { resolve, ca, note: (sandbox, call) => this.#write(sandbox, call) });
+    const { resolve, ca, misused } = this.#parts;
+    const note = (sandbox: string, call: Noted) => void this.#write(sandbox, call);
+    void inspect(socket, inspected, { resolve, ca, note, misused, isForeign: this.#strangers.isForeign });
   }
 
   async #open(opened: Opened): Promise<void> {

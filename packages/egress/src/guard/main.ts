@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { guardedNetworkSchema, guardedUsersSchema } from "@sandboxer/contract";
+import { guardedNetworkSchema, guardedSecretSchema, guardedUsersSchema } from "@sandboxer/contract";
 import { z } from "zod";
 import { listenForTunnels } from "../http/inspector.ts";
 import { trusted } from "../http/upstream.ts";
@@ -18,6 +18,7 @@ const orderSchema = z.discriminatedUnion("op", [
     socket: z.string(),
     network: guardedNetworkSchema,
     users: guardedUsersSchema,
+    secrets: z.array(guardedSecretSchema),
     authority: z.strictObject({
       name: z.string(),
       certificate: z.string(),
@@ -30,6 +31,7 @@ const orderSchema = z.discriminatedUnion("op", [
     sandbox: z.string(),
     network: guardedNetworkSchema,
     users: guardedUsersSchema,
+    secrets: z.array(guardedSecretSchema),
     turn: z.int(),
   }),
   z.strictObject({ op: z.literal("forget"), sandbox: z.string() }),
@@ -61,6 +63,7 @@ const decider = new Decider({
   note: (sandbox, key, call) => say({ event: "call", sandbox, key, call }),
   watching: (sandbox) => say({ event: "watching", sandbox }),
   lost: (sandbox, reason) => say({ event: "lost", sandbox, reason }),
+  misused: (sandbox, misuse) => say({ event: "misused", sandbox, misuse }),
 });
 hear = (event) => decider.hear(event);
 listenForTunnels(inspector, (tunnel, socket) => decider.take(tunnel, socket));

@@ -1,7 +1,8 @@
 import type { SecureContext } from "node:tls";
-import type { GuardedUsers, NetworkCall, Terms } from "@sandboxer/contract";
+import type { GuardedSecret, GuardedUsers, NetworkCall, Terms } from "@sandboxer/contract";
 import { createContexts } from "../http/inspector.ts";
 import { compile, type Policy } from "../policy/compile.ts";
+import { type Book, openBook, withRetired } from "../secrets/book.ts";
 import { type AuthorityKeys, authorityOf } from "../tls/certificate.ts";
 
 /** What is written down of a call; its number is given where it is kept. */
@@ -20,6 +21,8 @@ export interface Ward {
   readonly sandbox: string;
   policy: Policy;
   users: GuardedUsers;
+  secrets: readonly GuardedSecret[];
+  book: Book;
   readonly tunnels: Map<number, Tunnel>;
   /** What this sandbox takes for the certificate of a host. */
   readonly contextFor: (host: string) => SecureContext;
@@ -31,7 +34,16 @@ export interface Protection extends Terms {
   readonly authority: AuthorityKeys;
 }
 
-export function createWard({ sandbox, network, users, authority }: Protection): Ward {
+export function createWard({ sandbox, network, users, secrets, authority }: Protection): Ward {
   const contextFor = createContexts(authorityOf(authority));
-  return { sandbox, policy: compile(network), users, tunnels: new Map(), contextFor };
+  const book = openBook(secrets);
+  return { sandbox, policy: compile(network), users, secrets, book, tunnels: new Map(), contextFor };
+}
+
+/** From now on these terms hold. */
+export function changeWard(ward: Ward, { network, users, secrets }: Terms): void {
+  ward.policy = compile(network);
+  ward.users = users;
+  ward.secrets = withRetired(ward.secrets, secrets);
+  ward.book = openBook(ward.secrets);
 }

@@ -17,6 +17,8 @@ import { profileCommands } from "./profiles.ts";
 import { reusingCommands } from "./reusing.ts";
 import { rootKeyCommands } from "./root-key.ts";
 import { sandboxCommands } from "./sandboxes.ts";
+import { secretGrantCommands } from "./secret-grants.ts";
+import { secretCommands } from "./secrets.ts";
 import { webhookCommands } from "./webhooks.ts";
 
 /** The embedded store: one file, no server. Several processes of one machine may share it. */
@@ -38,6 +40,8 @@ export function openSqliteStore(path: string): Store {
     ...eventCommands(connection),
     ...profileCommands(connection),
     ...webhookCommands(connection),
+    ...secretCommands(connection),
+    ...secretGrantCommands(connection),
     ...budgetCommands(connection),
     ...ledgerCommands(connection),
     close: () => connection.close(),
