@@ -28,7 +28,7 @@ describe("a secret that never enters", () => {
   let sandbox: Sandbox;
   const log: string[] = [];
   beforeAll(async () => {
-    bench = await openBench({}, (line) => log.push(JSON.stringify(line)));
+    bench = await openBench({}, { log: (line) => void log.push(JSON.stringify(line)) });
     for (const name of ["model.test", "other.test"]) await bench.lab.name(name, [WORLD]);
     await bench.lab.accept(KEY);
     await bench.client.secrets.set("MODEL_KEY", { value: KEY, bindings: [MODEL] });

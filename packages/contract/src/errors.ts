@@ -37,6 +37,12 @@ export const ERRORS = {
   invalid_request: row(400, "caller", 2, "Correct the fields named in the message."),
   unauthenticated: row(401, "caller", 77, "Send a valid key as `Authorization: Bearer <key>`."),
   policy_denied: row(403, "policy", 77, "Ask for less, or use a key that may do this."),
+  approval_required: row(
+    403,
+    "policy",
+    75,
+    "Somebody else has to approve it (`sandboxer approvals`); then ask again in the same words.",
+  ),
   not_found: row(404, "caller", 66, "Check the id; it may be gone, or belong to somebody else."),
   conflict: row(409, "caller", 75, "Something with that name exists; choose another or use it."),
   invalid_state: row(409, "caller", 75, "Wait for the sandbox to reach a state that allows this."),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { AskedCall } from "./approval.ts";
 import { egressRuleSchema, type GuardedNetwork } from "./network.ts";
 import { secretBindingSchema } from "./secret.ts";
 
@@ -78,11 +79,16 @@ export const misuseSchema = z.strictObject({
 });
 export type Misuse = z.infer<typeof misuseSchema>;
 
+export const elevatedSchema = z.strictObject({ rules: z.array(egressRuleSchema), untilMs: z.int() });
+export type Elevated = z.infer<typeof elevatedSchema>;
+
 /** What holds for a sandbox, all of it. */
 export interface Terms {
   readonly network: GuardedNetwork;
   readonly users: GuardedUsers;
   readonly secrets: readonly GuardedSecret[];
+  /** More rules, each until its time. */
+  readonly elevated: readonly Elevated[];
 }
 
 /** Watches over the way out of every sandbox that has one. A process of its own. */
@@ -101,7 +107,18 @@ export interface Guard {
   calls(sandboxId: string, afterSeq?: number): NetworkCall[];
   /** Who is told when a secret is about to be lost. */
   onMisuse(hear: (sandboxId: string, misuse: Misuse) => void): void;
+  /** Who decides what rules leave open. Until there is an answer the program waits. */
+  onAsk(hear: (ask: GuardAsk) => void): void;
   close(): Promise<void>;
+}
+
+export interface GuardAsk {
+  readonly sandboxId: string;
+  readonly call: AskedCall;
+  /** Only the first counts. */
+  answer(isAllowed: boolean): void;
+  /** Resolves when the program does not wait any more. */
+  readonly left: Promise<void>;
 }
 
 export interface Protected {

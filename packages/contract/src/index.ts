@@ -1,4 +1,19 @@
 export {
+  type Action,
+  APPROVABLE,
+  APPROVAL_STATES,
+  type Approval,
+  type ApprovalState,
+  type AskedCall,
+  approvalListSchema,
+  approvalSchema,
+  askedCallSchema,
+  type DecideBody,
+  decideBodySchema,
+  type ElevateBody,
+  elevateBodySchema,
+} from "./approval.ts";
+export {
   type AttachBody,
   type Attached,
   type Attachment,
@@ -71,7 +86,10 @@ export {
   type WriteOptions,
 } from "./files.ts";
 export {
+  type Elevated,
+  elevatedSchema,
   type Guard,
+  type GuardAsk,
   type GuardDoor,
   type GuardedSecret,
   type GuardedUsers,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { approvalsSchema } from "./approval.ts";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
 import { facetSchema } from "./manifest.ts";
@@ -72,6 +73,8 @@ export const sandboxSpecSchema = z.strictObject({
   network: networkSchema,
   /** None, unless said. */
   secrets: secretsSchema.optional(),
+  /** Operations on it that wait for somebody else's word. */
+  approvals: approvalsSchema.optional(),
   resources: resourcesSchema,
   /** Whether a limit that the extension cannot hold is a refusal. */
   limits: limitsSchema,
@@ -102,6 +105,7 @@ export const sandboxRequestSchema = z.strictObject({
   isolation: isolationClassSchema.default("process"),
   network: networkSchema.default({ egress: "deny" }),
   secrets: secretsSchema.optional(),
+  approvals: approvalsSchema.optional(),
   resources: resourcesRequestSchema,
   limits: limitsSchema.default("best-effort"),
   root: rootSchema.optional(),

@@ -51,6 +51,8 @@ export interface House {
   readonly orphanGraceMs: number;
   /** The longest that is paid for at once. */
   readonly holdSliceMs: number;
+  /** How long a connection waits for somebody's word. */
+  readonly askPatienceMs: number;
   readonly webhookNetwork: WebhookNetwork;
   /** Absent where nobody can guard: then no sandbox has a way out. */
   readonly guard?: Guard | undefined;

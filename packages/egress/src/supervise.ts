@@ -7,6 +7,7 @@ import {
   SandboxerError,
   type Terms,
 } from "@sandboxer/contract";
+import { createAsking } from "./asking.ts";
 import { type GuardOptions, keepGuard } from "./process.ts";
 import { type AuthorityKeys, newAuthority } from "./tls/certificate.ts";
 
@@ -32,16 +33,20 @@ interface Watched {
 /** The gateway's side of the guard. */
 export function createGuard(options: GuardOptions): Guard {
   const watched = new Map<string, Watched>();
+  const asking = createAsking((order) => guard.say(order));
   let misused: (sandboxId: string, misuse: Misuse) => void = () => {};
 
   const tell = (sandbox: string, { door, terms, authority }: Watched): void =>
     guard.say({ op: "protect", sandbox, socket: door.socketPath, ...terms, authority });
-  const hear = ({ event, sandbox, key, call, reason, turn, misuse }: Record<string, unknown>): void => {
+  const hear = (message: Record<string, unknown>): void => {
+    const { event, sandbox, key, call, reason, turn, misuse, question } = message;
     const one = watched.get(String(sandbox));
     if (!one) return;
     if (event === "watching") one.watching.resolve();
     else if (event === "changed") one.turns.get(Number(turn))?.();
     else if (event === "call") remember(one, Number(key), call as Omit<NetworkCall, "seq">);
+    else if (event === "ask") asking.hear(message);
+    else if (event === "left") asking.leave(Number(question));
     else if (event === "misused") misused(String(sandbox), misuseSchema.parse(misuse));
     else if (event === "lost") {
       one.watching.reject(unavailable(String(reason)));
@@ -60,6 +65,7 @@ export function createGuard(options: GuardOptions): Guard {
         tell(sandbox, one);
       }
     },
+    gone: asking.leaveAll,
     isNeeded: () => watched.size > 0,
   });
   const forget = (sandbox: string): void => {
@@ -96,6 +102,7 @@ export function createGuard(options: GuardOptions): Guard {
     forget,
     calls: (sandboxId, afterSeq = 0) =>
       (watched.get(sandboxId)?.calls ?? []).filter(({ seq }) => seq > afterSeq),
+    onAsk: asking.onAsk,
     onMisuse: (hearer) => {
       misused = hearer;
     },

@@ -13,6 +13,7 @@ import {
   type Whoami,
   whoamiSchema,
 } from "@sandboxer/contract";
+import { type Approvals, openApprovals } from "./approvals.ts";
 import { type Attachments, openAttachments } from "./attachments.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { type Log, openLog, openWebhooks, type Webhooks } from "./log.ts";
@@ -59,6 +60,7 @@ export interface Client {
   readonly keys: Keys;
   readonly profiles: Profiles;
   readonly secrets: Secrets;
+  readonly approvals: Approvals;
   readonly snapshots: SnapshotShelf;
   readonly events: Log;
   readonly webhooks: Webhooks;
@@ -120,6 +122,7 @@ export function createClient(options: ClientOptions): Client {
     keys: openKeys(transport),
     profiles: openProfiles(transport),
     secrets: openSecrets(transport),
+    approvals: openApprovals(transport),
     snapshots: openSnapshotShelf(transport),
     events: openLog(transport),
     webhooks: openWebhooks(transport),

@@ -1,3 +1,4 @@
+export type { Approvals } from "./approvals.ts";
 export type { Attachments } from "./attachments.ts";
 export { type Client, type ClientOptions, createClient, type ListOptions, type Page } from "./client.ts";
 export type { Keys } from "./keys.ts";

@@ -19,7 +19,15 @@ export interface Bench {
   close(): Promise<void>;
 }
 
-export async function openBench(environment: Record<string, string> = {}, log: Log = silent): Promise<Bench> {
+export interface BenchOptions {
+  readonly log?: Log;
+  readonly askPatienceMs?: number;
+}
+
+export async function openBench(
+  environment: Record<string, string> = {},
+  { log = silent, ...options }: BenchOptions = {},
+): Promise<Bench> {
   Object.assign(process.env, environment);
   const home = await mkdtemp(join(tmpdir(), "sandboxer-egress-"));
   const lab = await openLab();
@@ -28,7 +36,7 @@ export async function openBench(environment: Record<string, string> = {}, log: L
   await writeFile(caFile, ca);
   const guard = { prefix: lab.prefix, dns: lab.dns, caFile };
   const open = async () => {
-    const opened = await openGateway({ home, listen: false, log, guard });
+    const opened = await openGateway({ home, listen: false, log, guard, ...options });
     const { apiKey, fetch } = opened;
     return { gateway: opened, client: createClient({ url: "http://localhost", apiKey, fetch }) };
   };

@@ -78,7 +78,8 @@ export type Named = Readonly<
     | "attachment"
     | "snapshot"
     | "secret"
-    | "grantee",
+    | "grantee"
+    | "approval",
     string
   >
 >;

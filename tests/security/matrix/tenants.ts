@@ -77,5 +77,6 @@ export function absent(): Named {
     snapshot: newRowId("snp"),
     secret: "NOSUCH",
     grantee: newRowId("key"),
+    approval: newRowId("apr"),
   };
 }

@@ -48,6 +48,7 @@ export function register(program: Command): void {
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
     .option("--allow <host>", "a host it may reach, as in api.example.com or tcp://db.dev:5432", allowance)
     .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
+    .option("--ask", "have somebody decide about what no rule allows: `sandboxer approvals`")
     .option("--secrets <list>", "secrets it uses without seeing them, by name", list)
     .option("--learn", "let through what no rule allows, and write it down")
     .option("--from <snapshot>", "start from a snapshot, by id or name")

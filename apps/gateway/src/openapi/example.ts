@@ -33,7 +33,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
 const TEXTS = [
   "demo",
   ID,
-  ...["key", "whk", "con", "evt", "att", "org", "sec"].map((kind) => `${kind}_${ID}`),
+  ...["key", "whk", "con", "evt", "att", "org", "sec", "apr"].map((kind) => `${kind}_${ID}`),
   "python@1",
   "1",
   "0644",

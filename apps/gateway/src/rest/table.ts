@@ -1,3 +1,4 @@
+import { approvalRoutes } from "./approvals.ts";
 import { attachmentRoutes } from "./attachments.ts";
 import { attributeRoutes } from "./attributes.ts";
 import { budgetRoutes } from "./budget.ts";
@@ -28,6 +29,7 @@ export const ROUTES: readonly Route[] = [
   ...keyRoutes,
   ...budgetRoutes,
   ...secretRoutes,
+  ...approvalRoutes,
   ...profileRoutes,
   ...eventRoutes,
   ...sandboxRoutes,

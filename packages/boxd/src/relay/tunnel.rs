@@ -47,6 +47,8 @@ pub struct Tunnel {
     pub uid: u32,
     pub stage: Stage,
     pub via: Option<Proxy>,
+    /// Somebody is asked, which takes as long as people do.
+    pub is_held: bool,
     pub up: Flow,
     pub down: Flow,
     pub deadline: Option<Instant>,
@@ -62,6 +64,7 @@ impl Tunnel {
             uid,
             stage: via.map_or(Stage::Asking, Stage::Proxied),
             via,
+            is_held: false,
             up: Flow::default(),
             down: Flow::default(),
             deadline: via.map(|_| Instant::now() + PATIENCE),

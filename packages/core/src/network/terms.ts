@@ -9,7 +9,9 @@ export async function termsOf(house: House, sandbox: Sandbox): Promise<Terms> {
   const attachments = await house.store.listAttachments(sandbox.id);
   const living = attachments.filter(({ detachedAtMs }) => detachedAtMs === undefined);
   const secrets = await guardedSecrets(house, sandbox);
-  return { network, users: usersOf(living, await secretUsers(house, sandbox, living)), secrets };
+  const elevations = await house.store.listElevations(sandbox.id, house.clock.nowMs());
+  const elevated = elevations.map(({ rules, untilMs }) => ({ rules: [...rules], untilMs }));
+  return { network, users: usersOf(living, await secretUsers(house, sandbox, living)), secrets, elevated };
 }
 
 /** Pure. Whoever acts as the sandbox's ordinary user cannot be told from others who do. */
@@ -31,5 +33,7 @@ function usersOf(
 /** Somebody came or left. Resolves when the guard goes by it. */
 export async function tellGuard(house: House, sandbox: Sandbox): Promise<void> {
   if (sandbox.spec.network.egress !== "guarded" || !house.guard?.knows(sandbox.id)) return;
-  await house.guard.change(sandbox.id, await termsOf(house, sandbox));
+  // As it is by now: whoever tells may have read the row a while ago.
+  const now = (await house.store.getSandboxById(sandbox.id)) ?? sandbox;
+  await house.guard.change(sandbox.id, await termsOf(house, now));
 }

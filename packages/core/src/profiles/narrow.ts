@@ -37,6 +37,7 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
     ),
     ...either("network", undefined, narrowNetwork(profile.network, asked)),
     ...either("secrets", profile.secrets, fewerSecrets(profile.secrets, body.secrets)),
+    ...either("approvals", profile.approvals, moreApprovals(profile.approvals, body.approvals)),
     ...either("limits", profile.limits, notBelow(profile.limits, body.limits)),
     ...either("idleMs", profile.idleMs, atMost("idleMs", profile.idleMs, body.idleMs)),
     ...either("facets", profile.facets, body.facets && [...(profile.facets ?? []), ...body.facets]),
@@ -69,6 +70,10 @@ function fewerSecrets(own: string[] = [], asked: string[] | undefined): string[]
   const extra = asked?.filter((name) => !own.includes(name)) ?? [];
   if (extra.length > 0) deny("secrets", `it does not have the secrets ${extra.join(", ")}`);
   return asked;
+}
+
+function moreApprovals(own: Profile["approvals"] = [], asked: Profile["approvals"]): Profile["approvals"] {
+  return asked && [...new Set([...own, ...asked])];
 }
 
 function notBelow(own: Profile["limits"], asked: Profile["limits"]): Profile["limits"] {

@@ -8,6 +8,7 @@ import {
   type TakeSnapshotBody,
   takeSnapshotBodySchema,
 } from "@sandboxer/contract";
+import { needApproval } from "../approvals/need.ts";
 import { refuseGuest } from "../attachments/acting.ts";
 import { demand } from "../facet.ts";
 import type { House } from "../house.ts";
@@ -29,6 +30,8 @@ export async function takeSnapshot(
   const shelf = shelfOf(house);
   const { sandbox, box } = await reach(house, principal, "sandbox.snapshot", idOrName);
   await refuseGuest(house, principal, sandbox);
+  const said = { name, labels };
+  await needApproval(house, principal, "sandbox.snapshot", { sandbox, spec: sandbox.spec, said });
   const id = newRowId("snp");
   const snapshot = await shelf.add(principal, id, async (dir) => ({
     id,

@@ -1,4 +1,5 @@
 import type { Event, EventType, Location, Sandbox, SandboxState } from "@sandboxer/contract";
+import type { ApprovalStore } from "./approval-store.ts";
 import type { AttachmentStore, NewAttachment } from "./attachment-store.ts";
 import type { BudgetStore } from "./budget-store.ts";
 import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
@@ -30,6 +31,7 @@ export interface Store
     AttachmentStore,
     OrgStore,
     SecretStore,
+    ApprovalStore,
     WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;

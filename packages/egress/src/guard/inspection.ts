@@ -11,6 +11,7 @@ import type { Resolve } from "../resolve.ts";
 import { reasonOf } from "../resolve.ts";
 import { passGate } from "../secrets/gate.ts";
 import { judgeRequest } from "./judge.ts";
+import type { Questions } from "./questions.ts";
 import type { Noted, Ward } from "./ward.ts";
 
 /** A connection whose requests are read. */
@@ -33,6 +34,7 @@ export interface InspectionParts {
   readonly isForeign: (sandbox: string, word: string) => boolean;
   note(sandbox: string, call: Noted): void;
   misused(sandbox: string, misuse: Misuse): void;
+  readonly ask: Questions["ask"];
 }
 
 export async function inspect(socket: Socket, inspected: Inspected, parts: InspectionParts): Promise<void> {
@@ -54,6 +56,13 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
       scheme,
       ...(place && { place }),
       decide: (asked) => judgeRequest(ward, uid, asked),
+      ask: (asked, rule) => {
+        const { host, port, method, path, query } = asked;
+        const left = new Promise<void>((resolve) => client.once("close", resolve));
+        const whose = { ...(attachmentId && { attachmentId }), ...(rule && { rule }) };
+        const what = { host, port, protocol: scheme, method, path, ...(query && { query }), ...whose };
+        return parts.ask(ward.sandbox, { kind: "request", ...what }, left);
+      },
       // By the secrets and the users of this moment, as the rules are.
       fill: (asked, head) =>
         passGate({ book: ward.book, users: ward.users, uid, scheme, isForeign }, asked, head),

@@ -4,6 +4,7 @@ import {
   type Decision,
   decideConnection,
   decideRequest,
+  read,
 } from "../policy/decide.ts";
 import { userMayReach } from "../policy/users.ts";
 import type { Ward } from "./ward.ts";
@@ -12,10 +13,9 @@ import type { Ward } from "./ward.ts";
 export function judgeConnection({ policy, users, book }: Ward, uid: number, asked: Asked): Decision {
   if (!userMayReach(users, uid, asked.host, asked.port)) return notTheirs(asked);
   const decision = decideConnection(policy, asked);
+  if (decision.verdict === "denied" || decision.carriage !== "tls") return decision;
   // What a secret is put into, or must not be sent to, has to be read.
-  const isRead =
-    decision.verdict !== "denied" && decision.carriage === "tls" && book.isBoundTo(asked.host, asked.port);
-  return isRead ? { ...decision, carriage: "inspected-tls" } : decision;
+  return book.isBoundTo(asked.host, asked.port) ? read(decision) : decision;
 }
 
 export function judgeRequest({ policy, users }: Ward, uid: number, asked: AskedRequest): Decision {

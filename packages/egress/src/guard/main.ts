@@ -1,13 +1,19 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { guardedNetworkSchema, guardedSecretSchema, guardedUsersSchema } from "@sandboxer/contract";
+import {
+  elevatedSchema,
+  guardedNetworkSchema,
+  guardedSecretSchema,
+  guardedUsersSchema,
+} from "@sandboxer/contract";
 import { z } from "zod";
 import { listenForTunnels } from "../http/inspector.ts";
 import { trusted } from "../http/upstream.ts";
 import { readLines, writeLine } from "../lines.ts";
 import { createResolve } from "../resolve.ts";
 import { Decider } from "./guard.ts";
+import { createQuestions } from "./questions.ts";
 import { type Relay, type RelayEvent, startRelay } from "./relay.ts";
 
 /** What the gateway says. */
@@ -19,6 +25,7 @@ const orderSchema = z.discriminatedUnion("op", [
     network: guardedNetworkSchema,
     users: guardedUsersSchema,
     secrets: z.array(guardedSecretSchema),
+    elevated: z.array(elevatedSchema),
     authority: z.strictObject({
       name: z.string(),
       certificate: z.string(),
@@ -32,9 +39,11 @@ const orderSchema = z.discriminatedUnion("op", [
     network: guardedNetworkSchema,
     users: guardedUsersSchema,
     secrets: z.array(guardedSecretSchema),
+    elevated: z.array(elevatedSchema),
     turn: z.int(),
   }),
   z.strictObject({ op: z.literal("forget"), sandbox: z.string() }),
+  z.strictObject({ op: z.literal("answer"), question: z.int(), isAllowed: z.boolean() }),
 ]);
 
 const { values } = parseArgs({
@@ -56,7 +65,9 @@ let hear: (event: RelayEvent) => void = () => {};
 const relay: Relay = startRelay(boxd, inspector, (event) =>
   event.event === "ready" ? say({ event: "ready" }) : hear(event),
 );
+const questions = createQuestions(say);
 const decider = new Decider({
+  questions,
   relay,
   resolve: createResolve(dns?.split(",")),
   ca: trusted(ca ? [readFileSync(ca, "utf8")] : []),
@@ -72,6 +83,7 @@ readLines(process.stdin, (message) => {
   const order = orderSchema.parse(message);
   if (order.op === "protect") decider.protect(order);
   else if (order.op === "forget") decider.forget(order.sandbox);
+  else if (order.op === "answer") questions.answer(order.question, order.isAllowed);
   else {
     decider.change(order.sandbox, order);
     say({ event: "changed", sandbox: order.sandbox, turn: order.turn });

@@ -19,6 +19,8 @@ export interface Tunnel {
 /** A sandbox under guard. */
 export interface Ward {
   readonly sandbox: string;
+  terms: Terms;
+  /** Of the terms as they are at this time. */
   policy: Policy;
   users: GuardedUsers;
   secrets: readonly GuardedSecret[];
@@ -34,16 +36,30 @@ export interface Protection extends Terms {
   readonly authority: AuthorityKeys;
 }
 
-export function createWard({ sandbox, network, users, secrets, authority }: Protection): Ward {
+export function createWard({ sandbox, authority, socket: _, ...terms }: Protection): Ward {
   const contextFor = createContexts(authorityOf(authority));
-  const book = openBook(secrets);
-  return { sandbox, policy: compile(network), users, secrets, book, tunnels: new Map(), contextFor };
+  const { users, secrets } = terms;
+  const policy = policyAt(terms, Date.now());
+  return { sandbox, terms, policy, users, secrets, book: openBook(secrets), tunnels: new Map(), contextFor };
 }
 
 /** From now on these terms hold. */
-export function changeWard(ward: Ward, { network, users, secrets }: Terms): void {
-  ward.policy = compile(network);
-  ward.users = users;
-  ward.secrets = withRetired(ward.secrets, secrets);
+export function changeWard(ward: Ward, terms: Terms): void {
+  ward.terms = terms;
+  ward.policy = policyAt(terms, Date.now());
+  ward.users = terms.users;
+  ward.secrets = withRetired(ward.secrets, terms.secrets);
   ward.book = openBook(ward.secrets);
+}
+
+/** Rules that were added for a while are there until their time is up. */
+export function policyAt({ network, elevated }: Pick<Terms, "network" | "elevated">, nowMs: number): Policy {
+  const living = elevated.filter(({ untilMs }) => untilMs > nowMs);
+  return compile({ ...network, rules: [...network.rules, ...living.flatMap(({ rules }) => rules)] });
+}
+
+/** When the rules will next be fewer. */
+export function nextEnd({ elevated }: Terms, nowMs: number): number | undefined {
+  const ends = elevated.flatMap(({ untilMs }) => (untilMs > nowMs ? untilMs : []));
+  return ends.length > 0 ? Math.min(...ends) : undefined;
 }

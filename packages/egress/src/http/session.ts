@@ -28,6 +28,8 @@ export interface SessionParts {
   /** Where the connection leads; absent for one to the proxy, which says so with every request. */
   readonly place?: Place;
   decide(asked: AskedRequest): Decision;
+  /** Whether somebody allows what a rule leaves open; resolves when there is an answer. */
+  ask(asked: AskedRequest, rule: string | undefined): Promise<boolean>;
   /** The request with its secrets in place. Throws `Refused`. */
   fill(asked: AskedRequest, head: Head): Filled;
   /** The far side for a request that is allowed; a sentence where there is none. */
@@ -70,8 +72,20 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
     answerShort(client, 403, reason);
     return false;
   }
-  const { verdict, rule, cidrs } = decision;
+  const { rule, cidrs } = decision;
+  const verdict = decision.verdict === "asked" ? "allowed" : decision.verdict;
   const judged = { ...told, verdict, ...(rule && { rule }) };
+  if (decision.verdict === "asked" && !(await parts.ask(asked, rule))) {
+    const reason = "nobody allowed it";
+    note({ ...told, verdict: "denied", rule: "approval", reason });
+    answerShort(client, 403, reason);
+    return false;
+  }
+  // While somebody decided, the rules may have changed.
+  if (decision.verdict === "asked" && decide(asked).verdict === "denied") {
+    answerShort(client, 403, "the rules have changed");
+    return false;
+  }
   const upstream = await reach({ host, port }, cidrs);
   if (typeof upstream === "string") {
     note({ ...judged, verdict: "denied", reason: upstream });

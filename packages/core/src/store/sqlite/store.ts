@@ -1,7 +1,9 @@
 import type { Store } from "../store.ts";
+import { approvalCommands } from "./approvals.ts";
 import { attachmentCommands } from "./attachments.ts";
 import { budgetCommands } from "./budgets.ts";
 import { creatingCommands } from "./creating.ts";
+import { decidingCommands } from "./deciding.ts";
 import { endingCommands } from "./ending.ts";
 import { eventCommands } from "./events.ts";
 import { fromSqlite, inOurWords } from "./failure.ts";
@@ -42,6 +44,8 @@ export function openSqliteStore(path: string): Store {
     ...webhookCommands(connection),
     ...secretCommands(connection),
     ...secretGrantCommands(connection),
+    ...approvalCommands(connection),
+    ...decidingCommands(connection),
     ...budgetCommands(connection),
     ...ledgerCommands(connection),
     close: () => connection.close(),
