@@ -10,7 +10,6 @@ use crate::cgroup::Group;
 use crate::sys::process;
 use std::fs;
 use std::io;
-use std::path::Path;
 
 pub fn survivors(
     folder: &Folder,
@@ -29,7 +28,7 @@ pub fn survivors(
         } else if let Some(record) = record.and_then(|one| rest::left_behind(folder, one)) {
             resting.insert(record);
         } else {
-            trash.take(folder, Path::new(&name));
+            trash.take(folder, &folder.boxes().join(&name));
         }
     }
     // The earlier hold may have died with its trash full.

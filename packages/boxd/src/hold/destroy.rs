@@ -7,7 +7,6 @@ use crate::cgroup::Usage;
 use crate::sys::{process, time};
 use crate::wire::failure::{Code, Failure};
 use serde_json::json;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 impl Hold {
@@ -116,6 +115,8 @@ impl Hold {
         let group = record.group.clone();
         let shares_layers = !record.layers.is_empty();
         let id = record.id.clone();
+        // Its folder holds nothing but what hold has put there.
+        let is_bare = record.has_disk && record.keeps.is_none();
         let is_kept = sandbox.ending.as_ref().is_none_or(|ending| ending.keeps);
         // One that was started again and failed is as it was.
         let kept = match sandbox.starting {
@@ -125,7 +126,10 @@ impl Hold {
         let kept = kept.filter(|_| is_kept);
         let is_gone = kept.is_none();
         if is_gone {
-            self.trash.take(&self.folder, Path::new(&id));
+            let path = self.folder.of_box(&id);
+            if !is_bare || !self.spares.take(&self.folder, &path) {
+                self.trash.take(&self.folder, &path);
+            }
             if shares_layers {
                 self.sweep_layers();
             }

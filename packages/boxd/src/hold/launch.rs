@@ -18,7 +18,6 @@ use crate::setup::workspace::Pinned;
 use crate::sys::{epoll, process, time};
 use crate::wire::failure::Failure;
 use crate::wire::hold_request::Create;
-use std::path::Path;
 
 impl Hold {
     /// The client comes back at once when the sandbox cannot even be begun.
@@ -133,7 +132,7 @@ impl Hold {
     fn leave_room(&mut self, id: &str, before: Option<Record>) {
         match before {
             Some(before) => self.put_to_rest(before, None, Vec::new()),
-            None => self.trash.take(&self.folder, Path::new(id)),
+            None => self.trash.take(&self.folder, &self.folder.of_box(id)),
         }
     }
 

@@ -57,7 +57,7 @@ impl Hold {
             .collect();
         for name in entries.flatten().map(|entry| entry.file_name()) {
             if name.to_str().is_none_or(|name| !used.contains(&name.to_string())) {
-                self.trash.take_from(&self.folder, &self.folder.layers().join(name));
+                self.trash.take(&self.folder, &self.folder.layers().join(name));
             }
         }
     }

@@ -25,6 +25,7 @@ mod rest;
 mod restart;
 mod room;
 mod source;
+mod spares;
 mod subordinate;
 mod tools;
 mod trash;

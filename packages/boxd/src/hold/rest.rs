@@ -151,7 +151,7 @@ impl Hold {
         let Some(rest) = self.resting.sandboxes.remove(id) else {
             return false;
         };
-        self.trash.take(&self.folder, Path::new(id));
+        self.trash.take(&self.folder, &self.folder.of_box(id));
         self.sweep_layers();
         if let Some(sealing) = rest.sealing {
             self.forget(&sealing.pidfd);

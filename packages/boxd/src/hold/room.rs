@@ -2,6 +2,7 @@
 
 use super::folder::is_id;
 use super::record::Record;
+use super::trash;
 use super::watch::Hold;
 use crate::serve;
 use crate::setup::idmap::IdMap;
@@ -11,9 +12,7 @@ use crate::wire::failure::{Code, Failure};
 use crate::wire::fields::Dictionary;
 use crate::wire::hold_request::{Again, Create};
 use crate::wire::workspace::Mode;
-use std::io;
 use std::os::unix::net::UnixListener;
-use std::path::Path;
 
 /// What a sandbox needs before its first process.
 pub struct Room {
@@ -42,17 +41,20 @@ impl Hold {
         let is_used = |base| bases.contains(&base);
         let ids = IdMap::choose(&self.means.ids, pinned.is_some(), self.seed, is_used)
             .map_err(|error| Failure::unavailable("user ids", &error))?;
-        let made = match self.folder.make_box(&create.id, ids.root(), has_disk, is_layered(create))
-        {
+        let path = self.folder.of_box(&create.id);
+        let (owner, layered) = (ids.root(), is_layered(create));
+        let mut make =
+            || self.folder.make_box(&mut self.spares, &create.id, owner, has_disk, layered);
+        let made = match make() {
             // Not in the registry, so it is nobody's.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                self.trash.take(&self.folder, Path::new(&create.id));
-                self.folder.make_box(&create.id, ids.root(), has_disk, is_layered(create))
+            Err(error) if trash::is_taken(&error) => {
+                self.trash.take(&self.folder, &path);
+                make()
             }
             made => made,
         };
         let listener = made.map_err(|error| {
-            self.trash.take(&self.folder, Path::new(&create.id));
+            self.trash.take(&self.folder, &path);
             Failure::about_path("the sandbox's folder", &error)
         })?;
         Ok(Room { ids, listener, not_in_force, pinned, has_disk, before: None })

@@ -26,12 +26,7 @@ pub struct Trash {
 
 impl Trash {
     /// Moves a sandbox's folder out of sight; from then on it does not exist.
-    pub fn take(&mut self, folder: &Folder, name: &Path) {
-        self.take_from(folder, &folder.boxes().join(name));
-    }
-
-    /// The same for anything else of the folder.
-    pub fn take_from(&mut self, folder: &Folder, from: &Path) {
+    pub fn take(&mut self, folder: &Folder, from: &Path) {
         let outcome = loop {
             self.count += 1;
             let grave = format!("{}-{}", std::process::id(), self.count);
@@ -51,6 +46,9 @@ impl Trash {
     }
 
     pub fn unmount(&mut self, disk: Option<OwnedFd>) {
+        if disk.is_some() {
+            self.wake();
+        }
         self.disks.extend(disk);
     }
 
@@ -87,7 +85,7 @@ impl Trash {
     }
 }
 
-fn is_taken(error: &io::Error) -> bool {
+pub fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }
 

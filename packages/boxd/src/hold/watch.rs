@@ -6,6 +6,7 @@ use super::means::Means;
 use super::registry::Registry;
 use super::rest::Resting;
 use super::source::Source;
+use super::spares::Spares;
 use super::tools::Tools;
 use super::trash::Trash;
 use super::{StartError, adopt, log, record};
@@ -32,6 +33,7 @@ pub struct Hold {
     pub registry: Registry,
     /// Sandboxes of which nothing runs, with their disks.
     pub resting: Resting,
+    pub spares: Spares,
     pub trash: Trash,
     pub means: Means,
     pub tools: Tools,
@@ -62,6 +64,7 @@ impl Hold {
         let seed = cgroup::number_of(&folder.path).map_err(failed)?;
         let mut trash = Trash::default();
         let (living, resting) = adopt::survivors(&folder, &boot_id, &mut trash).map_err(failed)?;
+        let spares = Spares::start(&folder, &mut trash).map_err(failed)?;
         let means = Means::find(&folder);
         let tools = Tools::make(&folder.tools(), !living.is_empty()).map_err(failed)?;
         let mut leftovers = Leftovers::default();
@@ -81,6 +84,7 @@ impl Hold {
             clients: BTreeMap::new(),
             registry: Registry::default(),
             resting,
+            spares,
             trash,
             means,
             tools,
@@ -122,6 +126,7 @@ impl Hold {
         }
         log::note("leaving");
         self.means.groups.leave();
+        self.spares.leave();
         if self.folder.socket_identity() == self.socket {
             let _ = fs::remove_file(self.folder.socket());
         }
@@ -204,6 +209,7 @@ impl Hold {
 
     fn tidy(&mut self) {
         self.leftovers.remove_when_due();
+        self.spares.refill_when_due(&self.folder, &mut self.trash);
         match self.trash.start_when_due(&self.folder) {
             Ok(Some(remover)) => {
                 let _ = self.epoll.add(remover, epoll::READABLE, Source::Remover.token());
@@ -216,7 +222,7 @@ impl Hold {
     fn patience(&self) -> Option<Duration> {
         let idle_end = self.idle_since.zip(self.idle_exit).map(|(since, limit)| since + limit);
         let ends = [self.next_ending(), self.resting.next_end(), idle_end];
-        [self.next_check(), self.trash.due(), self.leftovers.due()]
+        [self.next_check(), self.spares.due(), self.trash.due(), self.leftovers.due()]
             .into_iter()
             .chain(ends)
             .flatten()
