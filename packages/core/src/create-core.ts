@@ -70,6 +70,8 @@ export interface CoreOptions {
   readonly clock?: Clock;
   /** What the operator asks for an hour on an extension, instead of what its manifest says. */
   readonly prices?: Prices;
+  /** Extensions that are used although what they run on is known to be unsafe; each sandbox records it. */
+  readonly allowUnsafeRuntime?: readonly string[];
   /** The longest that is held for at once; an hour, unless said otherwise. */
   readonly holdSliceMs?: number;
   /** How long a box that the store does not know is kept, paused; a quarter of an hour, unless said otherwise. */
@@ -97,7 +99,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
   const { store, extensions, clock = systemClock, report = reportAsWarning } = options;
   if (options.packageHosts) usePackageHosts(options.packageHosts);
   const journal = createJournal(store, report);
-  const registry = createRegistry(extensions, clock, options.prices);
+  const registry = createRegistry(extensions, clock, options.prices, options.allowUnsafeRuntime);
   const installationId = await store.claimMeta("installation-id", newRowId("ins"));
   const house: House = {
     store,
