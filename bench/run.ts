@@ -17,6 +17,7 @@ const QUESTIONS: Readonly<Record<string, () => Promise<{ question: Question }>>>
   fork: () => import("./questions/fork.ts"),
   state: () => import("./questions/state.ts"),
   egress: () => import("./questions/egress.ts"),
+  e2b: () => import("./questions/e2b.ts"),
   waist: () => import("./questions/waist.ts"),
 };
 

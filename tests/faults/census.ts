@@ -80,6 +80,7 @@ function sandboxIdsOf(home: string): string[] {
 
 const EXPECTED = [
   /^(root|secrets|snapshot)\.key$/,
+  /^tls\.(key|pem)$/,
   /^state\.db(-wal|-shm)?$/,
   /^gateway\.lock(-journal)?$/,
   /^engine\/(hold\.(lock|log|sock)|cgroups)$/,

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Extension, type Guard, newRowId, SandboxerError } from "@sandboxer/contract";
+import { enterAccess, openAccess, standIn } from "./access.ts";
 import { apply } from "./apply.ts";
 import { attachProcess } from "./attach-process.ts";
 import { attach } from "./attachments/attach.ts";
@@ -171,6 +172,9 @@ function verbsOf(house: House): Omit<Core, "start" | "close"> {
     list: verb(list),
     openPreview: verb(openPreview),
     enterPreview: verb(enterPreview),
+    openAccess: verb(openAccess),
+    enterAccess: verb(enterAccess),
+    standIn: verb(standIn),
     ...insideVerbs(verb),
     receipt: verb(receipt),
     attach: verb(attach),

@@ -113,10 +113,9 @@ impl Hold {
         process::reap_pidfd(&sandbox.pidfd);
         let (record, disk) = (sandbox.record, sandbox.disk);
         let group = record.group.clone();
+        let is_spare = record.has_disk && record.keeps.is_none();
         let shares_layers = !record.layers.is_empty();
         let id = record.id.clone();
-        // Its folder holds nothing but what hold has put there.
-        let is_bare = record.has_disk && record.keeps.is_none();
         let is_kept = sandbox.ending.as_ref().is_none_or(|ending| ending.keeps);
         // One that was started again and failed is as it was.
         let kept = match sandbox.starting {
@@ -127,7 +126,7 @@ impl Hold {
         let is_gone = kept.is_none();
         if is_gone {
             let path = self.folder.of_box(&id);
-            if !is_bare || !self.spares.take(&self.folder, &path) {
+            if !is_spare || !self.spares.take(&self.folder, &path) {
                 self.trash.take(&self.folder, &path);
             }
             if shares_layers {

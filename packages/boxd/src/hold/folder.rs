@@ -123,13 +123,13 @@ impl Folder {
         self.path.join("boxes")
     }
 
+    pub fn spares(&self) -> PathBuf {
+        self.path.join("spares")
+    }
+
     /// What stopped sandboxes have written, shared.
     pub fn layers(&self) -> PathBuf {
         self.path.join("layers")
-    }
-
-    pub fn spares(&self) -> PathBuf {
-        self.path.join("spares")
     }
 
     pub fn trash(&self) -> PathBuf {

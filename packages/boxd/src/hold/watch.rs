@@ -31,9 +31,9 @@ pub struct Hold {
     pub epoll: Epoll,
     pub clients: BTreeMap<u32, Client>,
     pub registry: Registry,
+    pub spares: Spares,
     /// Sandboxes of which nothing runs, with their disks.
     pub resting: Resting,
-    pub spares: Spares,
     pub trash: Trash,
     pub means: Means,
     pub tools: Tools,
@@ -63,8 +63,8 @@ impl Hold {
         let boot_id = record::boot_id().map_err(failed)?;
         let seed = cgroup::number_of(&folder.path).map_err(failed)?;
         let mut trash = Trash::default();
-        let (living, resting) = adopt::survivors(&folder, &boot_id, &mut trash).map_err(failed)?;
         let spares = Spares::start(&folder, &mut trash).map_err(failed)?;
+        let (living, resting) = adopt::survivors(&folder, &boot_id, &mut trash).map_err(failed)?;
         let means = Means::find(&folder);
         let tools = Tools::make(&folder.tools(), !living.is_empty()).map_err(failed)?;
         let mut leftovers = Leftovers::default();

@@ -61,6 +61,8 @@ export interface Store
   getSandbox(orgId: string, idOrName: string, viewer?: Viewer): Promise<Sandbox | undefined>;
   /** Across orgs: for the house itself, never for a caller. */
   getSandboxById(sandboxId: string): Promise<Sandbox | undefined>;
+  /** The key that made it, across orgs: for the house itself, never for a caller. */
+  keyOfSandbox(sandboxId: string): Promise<string | undefined>;
   /** Somebody used it; the latest time stays. */
   touchSandbox(sandboxId: string, atMs: number): Promise<void>;
   /** When somebody last did, as far as it was written down. */
