@@ -59,6 +59,7 @@ import { deleteSnapshot, exportSnapshot, importSnapshot, listSnapshots } from ".
 import { takeSnapshot } from "./snapshots/take.ts";
 import { stop } from "./stop.ts";
 import type { Store } from "./store/store.ts";
+import { listStored, prune } from "./stored.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
 import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
 
@@ -198,6 +199,8 @@ function verbsOf(house: House): Omit<Core, "start" | "close"> {
     listWebhooks: verb(listWebhooks),
     deleteWebhook: verb(deleteWebhook),
     census: verb(census),
+    listStored: verb(listStored),
+    prune: verb(prune),
     doctor: verb(() => house.registry.doctor()),
   };
 }

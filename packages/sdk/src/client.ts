@@ -21,6 +21,7 @@ import { openProfiles, type Profiles } from "./profiles.ts";
 import { openSandbox, type Sandbox } from "./sandbox.ts";
 import { openSnapshotShelf, type SnapshotShelf } from "./snapshots.ts";
 import type { SocketMaker } from "./sockets.ts";
+import { openStoreView, type StoreView } from "./store.ts";
 import { createTransport, type Fetch, type Once } from "./transport.ts";
 
 export interface ClientOptions {
@@ -58,6 +59,7 @@ export interface Client {
   readonly keys: Keys;
   readonly profiles: Profiles;
   readonly snapshots: SnapshotShelf;
+  readonly store: StoreView;
   readonly events: Log;
   readonly webhooks: Webhooks;
   readonly budget: {
@@ -118,6 +120,7 @@ export function createClient(options: ClientOptions): Client {
     keys: openKeys(transport),
     profiles: openProfiles(transport),
     snapshots: openSnapshotShelf(transport),
+    store: openStoreView(transport),
     events: openLog(transport),
     webhooks: openWebhooks(transport),
     budget: {
