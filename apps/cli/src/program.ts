@@ -55,6 +55,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
   "This installation:": {
     up: () => import("./commands/up.ts"),
     doctor: () => import("./commands/doctor.ts"),
+    store: () => import("./commands/store.ts"),
     orgs: () => import("./commands/orgs.ts"),
     keys: () => import("./commands/keys.ts"),
     secrets: () => import("./commands/secrets.ts"),

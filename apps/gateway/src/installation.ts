@@ -72,6 +72,7 @@ export async function openInstallation(
       store,
       extensions,
       prices: config.prices,
+      allowUnsafeRuntime: config.allowUnsafeRuntime,
       sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
       packageHosts: config.packageHosts,
       tethered,

@@ -278,6 +278,13 @@ export {
   sandboxSpecSchema,
 } from "./spec.ts";
 export {
+  type PruneBody,
+  pruneBodySchema,
+  type Stored,
+  type StoreReport,
+  storeSchema,
+} from "./stored.ts";
+export {
   type Audit,
   auditSchema,
   type CreateWebhookBody,

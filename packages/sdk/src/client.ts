@@ -23,6 +23,7 @@ import { openSandbox, type Sandbox } from "./sandbox.ts";
 import { openSecrets, type Secrets } from "./secrets.ts";
 import { openSnapshotShelf, type SnapshotShelf } from "./snapshots.ts";
 import type { SocketMaker } from "./sockets.ts";
+import { openStoreView, type StoreView } from "./store.ts";
 import { createTransport, type Fetch, type Once } from "./transport.ts";
 
 export interface ClientOptions {
@@ -62,6 +63,7 @@ export interface Client {
   readonly secrets: Secrets;
   readonly approvals: Approvals;
   readonly snapshots: SnapshotShelf;
+  readonly store: StoreView;
   readonly events: Log;
   readonly webhooks: Webhooks;
   readonly budget: {
@@ -124,6 +126,7 @@ export function createClient(options: ClientOptions): Client {
     secrets: openSecrets(transport),
     approvals: openApprovals(transport),
     snapshots: openSnapshotShelf(transport),
+    store: openStoreView(transport),
     events: openLog(transport),
     webhooks: openWebhooks(transport),
     budget: {

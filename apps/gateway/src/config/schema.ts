@@ -54,6 +54,8 @@ export const configSchema = z.strictObject({
     .prefault({}),
   /** What an hour costs, by extension; while it is paused the same, unless said otherwise. */
   prices: z.record(z.string(), priceSchema).default({}),
+  /** Extensions to be used although what they run on is below the floor of what is safe. */
+  allowUnsafeRuntime: z.array(z.string().min(1)).default([]),
   docker: z
     .strictObject({
       /** Where images that the daemon lacks may come from, `default` for names that say none; left out, from nowhere. */
