@@ -4,9 +4,10 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { SandboxerError } from "@sandboxer/contract";
 import type { E2bFront } from "./e2b/front.ts";
+import type { App } from "./exchange.ts";
 import { type Certificates, createListener } from "./listener.ts";
 import type { Previews } from "./previews/previews.ts";
-import { type Fetch, respond } from "./respond.ts";
+import { respond } from "./respond.ts";
 import type { Sockets } from "./sockets/upgrade.ts";
 
 export interface Listen extends Certificates {
@@ -28,14 +29,14 @@ const LOOPBACK_HOSTS = ["127.0.0.1", "::1", "localhost"];
 
 /** Who answers: requests, and connections that want to be WebSockets. */
 export interface Answering {
-  readonly fetch: Fetch;
+  readonly app: App;
   readonly sockets?: Sockets;
   readonly previews?: Previews;
   readonly e2b?: E2bFront;
 }
 
 export async function listen(answering: Answering, at: Listen): Promise<Server> {
-  const { fetch, sockets, previews, e2b } = answering;
+  const { app, sockets, previews, e2b } = answering;
   const { host, port } = at;
   refuseOpenly(at);
   let closing = false;
@@ -53,7 +54,7 @@ export async function listen(answering: Answering, at: Listen): Promise<Server> 
     const address = e2b?.find(incoming);
     if (address) return void e2b?.serve(address, incoming, outgoing);
     const preview = previews?.find(incoming);
-    void (preview ? previews?.serve(preview, incoming, outgoing) : respond(fetch, incoming, outgoing));
+    void (preview ? previews?.serve(preview, incoming, outgoing) : respond(app, incoming, outgoing));
   });
   listener.on("connection", (socket: Socket) => {
     const peer = peerOf(socket);

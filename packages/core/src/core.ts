@@ -143,8 +143,10 @@ export interface Core {
   receipt(principal: Principal, idOrName: string): Promise<Receipt>;
   /** Stops every process where it is; of what is paused, succeeds. Its time runs on. */
   pause(principal: Principal, idOrName: string): Promise<Sandbox>;
-  /** Of what runs, succeeds. */
+  /** Of what runs, succeeds. What was stopped gets a new first process over its files, and its time anew. */
   resume(principal: Principal, idOrName: string): Promise<Sandbox>;
+  /** Ends every process and keeps every file; of what is stopped, succeeds. `unsupported` for what is ephemeral. */
+  stop(principal: Principal, idOrName: string): Promise<Sandbox>;
   metrics(principal: Principal, idOrName: string): Promise<Metrics>;
   /** The rules of its way out from now on. `invalid_state` for one that has none. */
   changeNetwork(principal: Principal, idOrName: string, body: unknown): Promise<Sandbox>;

@@ -57,6 +57,7 @@ import { fork } from "./snapshots/fork.ts";
 import { openShelf, type ShelfOptions } from "./snapshots/shelf.ts";
 import { deleteSnapshot, exportSnapshot, importSnapshot, listSnapshots } from "./snapshots/snapshots.ts";
 import { takeSnapshot } from "./snapshots/take.ts";
+import { stop } from "./stop.ts";
 import type { Store } from "./store/store.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
 import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
@@ -180,6 +181,7 @@ function verbsOf(house: House): Omit<Core, "start" | "close"> {
     extend: verb(extend),
     pause: verb(pause),
     resume: verb(resume),
+    stop: verb(stop),
     metrics: verb(metrics),
     changeNetwork: verb(changeNetwork),
     networkCalls: verb(networkCalls),

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { newRowId, SandboxerError } from "@sandboxer/contract";
+import { discardRest } from "../incoming.ts";
 import type { Log } from "../log.ts";
 import type { Previews } from "../previews/previews.ts";
-import { discardRest } from "../request-body.ts";
 import { createReport } from "../rest/failure.ts";
 import { type Allowed, refusalOf } from "../rest/guard.ts";
 import type { Ground } from "../rest/route.ts";

@@ -44,8 +44,12 @@ export interface Store
   failCreate(end: EndSandbox): Promise<Sandbox | undefined>;
   /** running → paused, all of it still in memory. `undefined` when it does not run. */
   pause(change: ChangeState): Promise<Sandbox | undefined>;
-  /** paused → running. `undefined` when it is not paused. */
+  /** paused → running. `undefined` when it is not paused, or stopped. */
   resume(change: ChangeState): Promise<Sandbox | undefined>;
+  /** running | paused → paused, with nothing left but its files. `undefined` when it is so already. */
+  stop(change: ChangeState & { readonly expiresAtMs: number }): Promise<Sandbox | undefined>;
+  /** paused → running, after a stop. `undefined` when it is not stopped. */
+  start(change: ChangeState & { readonly expiresAtMs: number }): Promise<Sandbox | undefined>;
   /** running | paused → destroying, remembering what it will be once that is done. */
   beginDestroy(begin: BeginDestroy): Promise<Sandbox | undefined>;
   /** destroying → what `beginDestroy` said; the meter stops, captures and releases. */

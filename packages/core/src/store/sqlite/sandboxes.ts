@@ -21,8 +21,10 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
   return {
     async getSandbox(orgId, idOrName, viewer) {
       const sql = `SELECT * FROM sandboxes WHERE id = ? AND org_id = ? AND ${VISIBLE}`;
-      return (
-        one(connection, sql, idOrName, orgId, ...seenBy(viewer)) ?? named(connection, orgId, idOrName, viewer)
+      const seen = seenBy(viewer);
+      return connection.remember(
+        JSON.stringify([orgId, idOrName, ...seen]),
+        () => one(connection, sql, idOrName, orgId, ...seen) ?? named(connection, orgId, idOrName, viewer),
       );
     },
 
