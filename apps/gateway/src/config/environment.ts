@@ -20,6 +20,7 @@ const VARIABLES: readonly (readonly [name: string, path: string, read: Read])[] 
   ["SANDBOXER_PREVIEW_HOST", "previewHost", text],
   ["SANDBOXER_POOL", "pool", number],
   ["SANDBOXER_DOCKER_REGISTRIES", "docker.registries", list],
+  ["SANDBOXER_DOCKER_GVISOR", "docker.gvisor", flag],
   ["SANDBOXER_REQUESTS_PER_SECOND", "limits.requestsPerSecond", number],
   ["SANDBOXER_CONCURRENT", "limits.concurrent", number],
 ];

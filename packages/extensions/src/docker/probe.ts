@@ -1,9 +1,12 @@
 import type { Finding, Probe } from "@sandboxer/contract";
 import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
 import type { DockerApi } from "./api.ts";
+import { findRuntime, type Runtime } from "./runtime.ts";
 
-export async function probeDocker(api: DockerApi, boxdPath: string): Promise<Probe> {
-  const findings = [await findDaemon(api), findBoxdBinary(boxdPath)];
+export async function probeDocker(api: DockerApi, boxdPath: string, runtime: Runtime): Promise<Probe> {
+  const daemon = await findDaemon(api);
+  const found = daemon.ok ? await findRuntime(api, runtime) : undefined;
+  const findings = [daemon, ...(found ? [found] : []), findBoxdBinary(boxdPath)];
   const lacking = findings.find((finding) => !finding.ok);
   if (!lacking) return { status: "offer", findings };
   return { status: "unavailable", reason: lacking.message, fix: lacking.fix ?? "", findings };
