@@ -16,6 +16,8 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     inspect: () => import("./commands/inspect.ts"),
     pause: () => import("./commands/pause.ts"),
     resume: () => import("./commands/resume.ts"),
+    stop: () => import("./commands/stop.ts"),
+    start: () => import("./commands/start.ts"),
     extend: () => import("./commands/extend.ts"),
     recreate: () => import("./commands/recreate.ts"),
     reach: () => import("./commands/reach.ts"),
@@ -61,6 +63,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     audit: () => import("./commands/audit.ts"),
     webhooks: () => import("./commands/webhooks.ts"),
     backup: () => import("./commands/backup.ts"),
+    env: () => import("./commands/env.ts"),
     completion: () => import("./commands/completion.ts"),
   },
 };

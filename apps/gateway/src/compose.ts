@@ -1,6 +1,7 @@
 import type { Core } from "@sandboxer/core";
 import { loadConfig } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
+import { createE2bFront } from "./e2b/front.ts";
 import { responseOf } from "./exchange.ts";
 import { createGround } from "./ground.ts";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
@@ -8,6 +9,7 @@ import { type InstallationOptions, openInstallation } from "./installation.ts";
 import { lockHome } from "./lock.ts";
 import { createLog, type Log } from "./log.ts";
 import { createLimits } from "./observe/limits.ts";
+import { openOwnCertificate } from "./own-certificate.ts";
 import { previewPlace } from "./previews/address.ts";
 import { createPreviews } from "./previews/previews.ts";
 import { createApp } from "./rest/app.ts";
@@ -64,7 +66,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
     const sockets = createSockets(ground, log, allowed);
     const previews = createPreviews(ground, log);
-    const server = await listen({ app, sockets, previews }, options.listen);
+    const e2b = createE2bFront(ground, log, { allowed, previews, ...config.e2b });
+    closers.push(() => e2b.close());
+    const ownCertificate = options.listen.tls ? undefined : openOwnCertificate(home, place.host);
+    const server = await listen({ app, sockets, previews, e2b }, { ...options.listen, ownCertificate });
     ground.previews.url = server.url;
     closers.push(() => server.close());
     closers.push(announceRunning(home, server.url));

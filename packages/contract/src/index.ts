@@ -52,6 +52,7 @@ export type {
   MetricsFacet,
   NetworkFacet,
   PauseFacet,
+  StopFacet,
   Users,
 } from "./extension.ts";
 export { facetProblems } from "./facets.ts";
@@ -234,10 +235,12 @@ export {
   snapshotRecordSchema,
 } from "./snapshot-layout.ts";
 export {
+  DEFAULT_KEEP_MS,
   type Image,
   imageSchema,
   MAXIMUM_TTL_MS,
   MINIMUM_TTL_MS,
+  type Persistence,
   type SandboxSpec,
   sandboxSpecSchema,
 } from "./spec.ts";

@@ -7,7 +7,15 @@ import { visibilitySchema } from "./principal.ts";
 import { limitsSchema, resourcesSchema } from "./resources.ts";
 import { reuseScopeSchema } from "./reuse.ts";
 import { routingSchema } from "./routing.ts";
-import { careSchema, envSchema, imageSchema, labelsSchema, rootSchema, sandboxSpecSchema } from "./spec.ts";
+import {
+  careSchema,
+  envSchema,
+  imageSchema,
+  labelsSchema,
+  persistenceSchema,
+  rootSchema,
+  sandboxSpecSchema,
+} from "./spec.ts";
 
 const profileNameSchema = z
   .string()
@@ -31,7 +39,7 @@ export const profileSchema = z.strictObject({
   image: imageSchema.optional(),
   /** The least isolation class. */
   isolation: isolationClassSchema.optional(),
-  persistence: z.literal("ephemeral").optional(),
+  persistence: persistenceSchema.optional(),
   /** Which ways out it has. A request may take fewer, never others. */
   network: networkSchema.optional(),
   /** How much of a machine it may use; each a most. */

@@ -42,10 +42,32 @@ export const rootSchema = z.enum(["allowed", "denied"]);
 export const MINIMUM_TTL_MS = 1_000;
 export const MAXIMUM_TTL_MS = 7 * 24 * 3_600_000;
 
+/**
+ * `ephemeral` is gone at its end. `persistent` can be stopped: its processes end, its files stay, and
+ * it can be started again, also after a restart of its machine. `checkpoint` leaves a snapshot
+ * besides, each time it stops.
+ */
+export const persistenceSchema = z.enum(["ephemeral", "persistent", "checkpoint"]);
+export type Persistence = z.infer<typeof persistenceSchema>;
+
+export const DEFAULT_KEEP_MS = 30 * 24 * 3_600_000;
+const MAXIMUM_KEEP_MS = 366 * 24 * 3_600_000;
+
 const argvSchema = z.array(z.string().regex(/^[^\0]*$/, "no NUL")).min(1);
 
 /** What a request and a profile may say besides, all of it left out unless it is said. */
 export const careSchema = {
+  /** What becomes of one that can be stopped when its time is up or nobody uses it; `stop`, unless said. */
+  atEnd: z.enum(["stop", "destroy"]).optional(),
+  /** How long it is kept while it is stopped; 30 days, unless said. */
+  keepMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_KEEP_MS).optional(),
+  /** Which of its snapshots without a name stay: so many, the newest, and each for so long. */
+  retain: z
+    .strictObject({
+      count: z.int().min(1).max(1_000).optional(),
+      ageMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_KEEP_MS).optional(),
+    })
+    .optional(),
   /** Ends when nobody has used it for so long and nothing runs in it. */
   idleMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS).optional(),
   /** What it cannot do without: an extension that lacks one is no candidate. */
@@ -63,7 +85,7 @@ export const sandboxSpecSchema = z.strictObject({
   image: imageSchema,
   /** The least isolation class the caller accepts. */
   isolation: isolationClassSchema,
-  persistence: z.literal("ephemeral"),
+  persistence: persistenceSchema,
   /** Default deny. */
   network: networkSchema,
   resources: resourcesSchema,
@@ -77,6 +99,8 @@ export const sandboxSpecSchema = z.strictObject({
   workspace: workspaceSchema.optional(),
   /** The snapshot it starts from. */
   from: z.string().optional(),
+  /** The sandbox that it began as a copy of. */
+  forkOf: z.string().optional(),
   /** Mandatory: every sandbox ends by itself. */
   ttlMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS),
   /** Extensions the caller accepts; left out means any. An empty list means none. */
@@ -94,6 +118,7 @@ export const sandboxRequestSchema = z.strictObject({
   name: z.string().optional(),
   image: imageSchema.default({ kind: "host" }),
   isolation: isolationClassSchema.default("process"),
+  persistence: persistenceSchema.default("ephemeral"),
   network: networkSchema.default({ egress: "deny" }),
   resources: resourcesRequestSchema,
   limits: limitsSchema.default("best-effort"),

@@ -98,6 +98,12 @@ export interface Core {
   openPreview(principal: Principal, idOrName: string, body: CreatePreviewBody): Promise<PreviewGrant>;
   /** Who such an address speaks for; `unauthenticated` when its time is up, or its key's. */
   enterPreview(token: string): Promise<PreviewEntry>;
+  /** A word for one sandbox that speaks for the caller's key there; always the same. */
+  openAccess(principal: Principal, idOrName: string): Promise<string>;
+  /** Who such a word speaks for; `unauthenticated` when it is another sandbox's, or its key ended. */
+  enterAccess(sandboxId: string, token: string): Promise<Principal>;
+  /** Who made a sandbox, for what that one left open to others on purpose, and for nothing else. */
+  standIn(sandboxId: string): Promise<Principal>;
   files(principal: Principal, idOrName: string): Promise<Files>;
   /** How the sandbox's copy-on-write workspace differs from the host's folder. */
   diff(
@@ -137,8 +143,10 @@ export interface Core {
   receipt(principal: Principal, idOrName: string): Promise<Receipt>;
   /** Stops every process where it is; of what is paused, succeeds. Its time runs on. */
   pause(principal: Principal, idOrName: string): Promise<Sandbox>;
-  /** Of what runs, succeeds. */
+  /** Of what runs, succeeds. What was stopped gets a new first process over its files, and its time anew. */
   resume(principal: Principal, idOrName: string): Promise<Sandbox>;
+  /** Ends every process and keeps every file; of what is stopped, succeeds. `unsupported` for what is ephemeral. */
+  stop(principal: Principal, idOrName: string): Promise<Sandbox>;
   metrics(principal: Principal, idOrName: string): Promise<Metrics>;
   /** The rules of its way out from now on. `invalid_state` for one that has none. */
   changeNetwork(principal: Principal, idOrName: string, body: unknown): Promise<Sandbox>;

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Extension, type Guard, newRowId, SandboxerError } from "@sandboxer/contract";
+import { enterAccess, openAccess, standIn } from "./access.ts";
 import { apply } from "./apply.ts";
 import { attachProcess } from "./attach-process.ts";
 import { attach } from "./attachments/attach.ts";
@@ -56,6 +57,7 @@ import { fork } from "./snapshots/fork.ts";
 import { openShelf, type ShelfOptions } from "./snapshots/shelf.ts";
 import { deleteSnapshot, exportSnapshot, importSnapshot, listSnapshots } from "./snapshots/snapshots.ts";
 import { takeSnapshot } from "./snapshots/take.ts";
+import { stop } from "./stop.ts";
 import type { Store } from "./store/store.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
 import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
@@ -168,6 +170,9 @@ function verbsOf(house: House): Omit<Core, "start" | "close"> {
     list: verb(list),
     openPreview: verb(openPreview),
     enterPreview: verb(enterPreview),
+    openAccess: verb(openAccess),
+    enterAccess: verb(enterAccess),
+    standIn: verb(standIn),
     ...insideVerbs(verb),
     receipt: verb(receipt),
     attach: verb(attach),
@@ -176,6 +181,7 @@ function verbsOf(house: House): Omit<Core, "start" | "close"> {
     extend: verb(extend),
     pause: verb(pause),
     resume: verb(resume),
+    stop: verb(stop),
     metrics: verb(metrics),
     changeNetwork: verb(changeNetwork),
     networkCalls: verb(networkCalls),

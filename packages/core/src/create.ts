@@ -16,7 +16,7 @@ import { settle } from "./settle.ts";
 import { setUp } from "./setup.ts";
 import { withSnapshot } from "./snapshots/restore.ts";
 import type { Claim } from "./store/idempotency-store.ts";
-import { tryEach } from "./try-each.ts";
+import { type Origin, tryEach } from "./try-each.ts";
 
 export async function create(
   house: House,
@@ -35,11 +35,13 @@ export async function createClaimed(
   principal: Principal,
   body: CreateBody,
   claim: Claim | undefined,
+  origin?: Origin,
 ): Promise<Sandbox> {
   // 1 narrow
   const narrowed = await narrow(house, principal, await withSnapshot(house, principal, body));
+  if (origin) narrowed.spec.forkOf = origin.forkOf;
   return reuseOr(house, principal, narrowed, claim, (label) =>
-    make(house, principal, { ...narrowed, label }, claim),
+    make(house, principal, { ...narrowed, label }, claim, origin?.layers),
   );
 }
 
@@ -49,6 +51,7 @@ async function make(
   principal: Principal,
   narrowed: Narrowed & { readonly label: string | undefined },
   claim: Claim | undefined,
+  layers: readonly string[] | undefined,
 ): Promise<Sandbox> {
   // 2 plan
   const plan = route(narrowed.spec, await house.registry.offers(), narrowed.routing);
@@ -62,7 +65,7 @@ async function make(
     const { sandbox, attachmentId } = await hold(house, principal, { id, ...narrowed, plan, claim });
     house.pass("create.held");
     // 4 try
-    const taken = await tryEach(house, sandbox, plan.candidates);
+    const taken = await tryEach(house, sandbox, plan.candidates, layers);
     house.pass("create.made");
     await setUp(house, sandbox, taken, attachmentId);
     house.pass("create.prepared");

@@ -21,11 +21,18 @@ export interface Taken {
   readonly attempts: readonly Attempt[];
 }
 
+/** The sandbox that another begins as a copy of, and the layers they share. */
+export interface Origin {
+  readonly forkOf: string;
+  readonly layers?: readonly string[] | undefined;
+}
+
 /** Typed failover: the next candidate is tried only for errors whose row in the table says so. */
 export async function tryEach(
   house: House,
   sandbox: Sandbox,
   candidates: readonly Candidate[],
+  layers?: readonly string[],
 ): Promise<Taken> {
   const attempts: Attempt[] = [];
   for (const [index, candidate] of candidates.entries()) {
@@ -40,6 +47,7 @@ export async function tryEach(
           sandboxId: sandbox.id,
           orgId: sandbox.orgId,
           tethered: house.tethered,
+          ...(layers && { layers }),
           progress: (message) => tell(house, sandbox, extensionId, message),
         }),
       );
@@ -68,7 +76,7 @@ function tell(house: House, { id: sandboxId, orgId }: Sandbox, extensionId: stri
 }
 
 /** What the extension is asked for. Its row keeps what was asked of us. */
-function specOf({ spec }: Sandbox): SandboxSpec {
+export function specOf({ spec }: Sandbox): SandboxSpec {
   if (spec.network.egress === "deny") return spec;
   return { ...spec, env: { ...TRUST_VARIABLES, ...spec.env } };
 }

@@ -82,6 +82,10 @@ export interface Sandbox {
   /** Stops every process where it is; its time runs on. */
   pause(): Promise<SandboxInfo>;
   resume(): Promise<SandboxInfo>;
+  /** Ends every process and keeps every file, of what is persistent. */
+  stop(): Promise<SandboxInfo>;
+  /** A new first process over the files that were kept, with its time anew. */
+  start(): Promise<SandboxInfo>;
   /** What it uses, counted outside of it. */
   metrics(): Promise<Metrics>;
   /** The rules of its way out from now on. */
@@ -156,6 +160,8 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
     receipt: () => transport.ask(receiptSchema, "GET", `${path}/receipt`),
     pause: () => change("POST", "/pause"),
     resume: () => change("POST", "/resume"),
+    stop: () => change("POST", "/stop"),
+    start: () => change("POST", "/start"),
     metrics: () => transport.ask(metricsSchema, "GET", `${path}/metrics`),
     changeNetwork: (network) => change("PUT", "/network", { json: network }),
     networkCalls: (after = 0) =>

@@ -98,7 +98,7 @@ export async function makeNamed(
   const wants = (...any: string[]) => any.some((name) => names.includes(name));
   const made: Partial<Record<keyof Named, string>> = {};
   if (wants("id", "process", "attachment", "snapshot")) {
-    const sandbox = await owner.sandboxes.create({ ttlMs: 600_000 });
+    const sandbox = await owner.sandboxes.create({ ttlMs: 600_000, persistence: "persistent" });
     made.id = sandbox.id;
     if (wants("process")) {
       const process = await sandbox.exec({ argv: ["sleep", "600"] });

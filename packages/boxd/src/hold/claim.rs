@@ -9,7 +9,6 @@ use super::watch::Hold;
 use crate::sys::time;
 use crate::wire::failure::{Code, Failure};
 use crate::wire::hold_request::Claim;
-use std::path::Path;
 
 impl Hold {
     pub fn claim(&mut self, claim: Claim) -> Result<(), Failure> {
@@ -17,12 +16,12 @@ impl Hold {
         if !is_id(&id) {
             return Err(Failure::invalid("id is not 20 lower-case letters and digits"));
         }
-        if self.registry.by_id(&id).is_some() {
+        if self.registry.by_id(&id).is_some() || self.resting.get(&id).is_some() {
             return Err(Failure::new(Code::AlreadyExists, format!("sandbox {id} is live")));
         }
         // Not in the registry, so it is nobody's.
         if self.folder.of_box(&id).exists() {
-            self.trash.take(&self.folder, Path::new(&id));
+            self.trash.take(&self.folder, &self.folder.of_box(&id));
         }
         let before = self.settled(&pooled)?.record.clone();
         if !before.is_pooled {

@@ -4,13 +4,16 @@ use crate::cgroup::{Group, Places};
 use crate::sys::time;
 use crate::wire::failure::Failure;
 use crate::wire::fields::{Dictionary, Fields};
+use crate::wire::hold_request::{Again, Keeps};
 use serde_json::{Value, json};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-const NAME: &str = "box.json";
+pub const NAME: &str = "box.json";
+/// What is written here becomes the record at once or not at all.
+pub const DRAFT: &str = "box.json.new";
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
@@ -38,12 +41,26 @@ pub struct Record {
     pub made_as: Option<String>,
     /// The folder of the host it works on, and what `apply` must know of it.
     pub workspace: Option<Value>,
+    /// Its disk stays when its processes end.
+    pub keeps: Option<Keeps>,
+    /// It has been a sandbox that works, so there is something to keep.
+    pub has_lived: bool,
+    /// It is only read: to everybody else it is stopped.
+    pub is_read: bool,
+    /// Nothing of it runs: until when its disk is kept, by the clock on the wall.
+    pub kept_until_ms: Option<u64>,
+    /// Its disk was put away in order.
+    pub is_sealed: bool,
+    /// What it lies on that others have written, the topmost first.
+    pub layers: Vec<String>,
+    /// What its own is about to become.
+    pub freezing: Option<String>,
 }
 
 impl Record {
     /// Appears whole or not at all. Not synced: after a crash of the machine no sandbox lives.
     pub fn write(&self, box_directory: &Path) -> io::Result<()> {
-        let draft = box_directory.join("box.json.new");
+        let draft = box_directory.join(DRAFT);
         let mut file =
             OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
         file.write_all(self.to_json().to_string().as_bytes())?;
@@ -74,6 +91,13 @@ impl Record {
             is_pooled: fields.flag("pooled", false)?,
             made_as: fields.text_if_any("madeAs")?,
             workspace: fields.value_if_any("workspace"),
+            keeps: fields.object_if_any("keeps")?.map(Keeps::parse).transpose()?,
+            has_lived: fields.flag("hasLived", false)?,
+            is_read: fields.flag("read", false)?,
+            kept_until_ms: fields.number_if_any("keptUntilMs")?,
+            is_sealed: fields.flag("sealed", false)?,
+            layers: fields.texts("layers")?,
+            freezing: fields.text_if_any("freezing")?,
         })
     }
 
@@ -94,7 +118,41 @@ impl Record {
             record["groups"] = json!(group.places);
         }
         record["disk"] = json!(self.has_disk);
+        if let Some(Keeps { keep_ms, stops_at_end }) = self.keeps {
+            record["keeps"] = json!({"keepMs": keep_ms, "stopsAtEnd": stops_at_end});
+            record["hasLived"] = json!(self.has_lived);
+            record["read"] = json!(self.is_read);
+            record["sealed"] = json!(self.is_sealed);
+            record["freezing"] = json!(self.freezing);
+        }
+        if let Some(until) = self.kept_until_ms {
+            record["keptUntilMs"] = json!(until);
+        }
         record
+    }
+
+    /// A new life of what was kept.
+    pub fn goes_on(&mut self, before: &Record, again: Again) {
+        self.created_at_ms = before.created_at_ms;
+        self.workspace = before.workspace.clone();
+        self.keeps = self.keeps.or(before.keeps);
+        self.layers = before.layers.clone();
+        self.has_lived = true;
+        self.is_read = again == Again::ToBeRead;
+        self.kept_until_ms = before.kept_until_ms.filter(|_| self.is_read);
+    }
+
+    /// The same sandbox with nothing of it running. One that was only read is as it was before.
+    pub fn at_rest(mut self) -> Record {
+        let keep_ms = self.keeps.map_or(0, |keeps| keeps.keep_ms);
+        let until = time::now_ms().saturating_add(keep_ms);
+        let as_before = self.is_read || self.pid == 0;
+        self.kept_until_ms = self.kept_until_ms.filter(|_| as_before).or(Some(until));
+        self.is_read = false;
+        self.deadline_ms = None;
+        self.group = None;
+        (self.pid, self.start_time) = (0, 0);
+        self
     }
 
     /// Its control groups keep the name of the id it was made with.
@@ -115,6 +173,13 @@ impl Record {
         });
         if let Some(deadline) = self.deadline_ms {
             summary["expiresAtMs"] = json!(wall_time_of(deadline));
+        }
+        if let Some(until) = self.kept_until_ms {
+            summary["stopped"] = json!(true);
+            summary["expiresAtMs"] = json!(until);
+        }
+        if !self.layers.is_empty() {
+            summary["layers"] = json!(self.layers);
         }
         if let Some(workspace) = &self.workspace {
             summary["workspace"] = workspace.clone();

@@ -58,6 +58,7 @@ impl Server {
         server.workspace =
             create.root.workspace.as_ref().map(|one| Workspace::new(one, kept.workspace));
         server.written = Some(kept.written);
+        server.below = kept.below;
         let mounts = create.root.mounts.iter().map(|bind| &bind.target);
         server.covered = mounts.chain(&create.root.tmpfs).cloned().collect();
         descriptor::replace_standard_streams(&server.nowhere).map_err(failed)?;
@@ -136,6 +137,7 @@ fn start(
         scratch: Default::default(),
         lending: None,
         written: None,
+        below: Vec::new(),
         covered: Vec::new(),
         workspace: None,
         ends_at: None,

@@ -25,6 +25,7 @@ impl Trees {
         ids: Option<BorrowedFd>,
         disk: Option<OwnedFd>,
         workspace: Option<OwnedFd>,
+        frozen: &[(String, OwnedFd)],
     ) -> Result<Trees, Failure> {
         let writable = match disk {
             Some(disk) => disk,
@@ -35,7 +36,12 @@ impl Trees {
         let lowers = root
             .lowers
             .iter()
-            .map(|path| shown(Path::new(path), Depth::This, READ_ONLY, ids))
+            .map(|path| match frozen.iter().find(|(name, _)| name == path) {
+                Some((_, tree)) => {
+                    tree.try_clone().map_err(|error| Failure::unavailable("shared layer", &error))
+                }
+                None => shown(Path::new(path), Depth::This, READ_ONLY, ids),
+            })
             .collect::<Result<_, _>>()?;
         let binds = root
             .mounts

@@ -9,6 +9,7 @@ import {
 } from "@sandboxer/contract";
 import { refuseGuest } from "../attachments/acting.ts";
 import type { House } from "../house.ts";
+import { isStopped } from "../lifecycle/rest.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { getProfile } from "../profiles/profiles.ts";
@@ -42,6 +43,8 @@ export async function changeNetwork(
     principalId: principal.id,
   });
   if (!changed?.location) throw new SandboxerError("sandbox_gone", "it ended meanwhile");
+  // What is stopped meets its guard, and the newest rules, when it starts.
+  if (isStopped(changed)) return changed;
   if (house.guard?.knows(sandbox.id)) await tellGuard(house, changed);
   else await protectAgain(house, changed, changed.location);
   return changed;

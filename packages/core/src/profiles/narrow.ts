@@ -26,6 +26,9 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
   return {
     ...body,
     ...same("image", profile.image, body.image),
+    ...same("persistence", profile.persistence, body.persistence),
+    ...same("atEnd", profile.atEnd, body.atEnd),
+    ...either("keepMs", profile.keepMs, atMost("keepMs", profile.keepMs, body.keepMs)),
     ...either("isolation", isolation, body.isolation),
     ...either("root", profile.root, body.root),
     ...either("extensions", extensions && [...extensions], body.extensions),
@@ -37,6 +40,7 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
     ),
     ...either("network", undefined, narrowNetwork(profile.network, asked)),
     ...either("limits", profile.limits, notBelow(profile.limits, body.limits)),
+    ...same("retain", profile.retain, body.retain),
     ...either("idleMs", profile.idleMs, atMost("idleMs", profile.idleMs, body.idleMs)),
     ...either("facets", profile.facets, body.facets && [...(profile.facets ?? []), ...body.facets]),
     ...either("setup", profile.setup, body.setup && [...(profile.setup ?? []), ...body.setup]),

@@ -44,8 +44,12 @@ export interface Store
   failCreate(end: EndSandbox): Promise<Sandbox | undefined>;
   /** running → paused, all of it still in memory. `undefined` when it does not run. */
   pause(change: ChangeState): Promise<Sandbox | undefined>;
-  /** paused → running. `undefined` when it is not paused. */
+  /** paused → running. `undefined` when it is not paused, or stopped. */
   resume(change: ChangeState): Promise<Sandbox | undefined>;
+  /** running | paused → paused, with nothing left but its files. `undefined` when it is so already. */
+  stop(change: ChangeState & { readonly expiresAtMs: number }): Promise<Sandbox | undefined>;
+  /** paused → running, after a stop. `undefined` when it is not stopped. */
+  start(change: ChangeState & { readonly expiresAtMs: number }): Promise<Sandbox | undefined>;
   /** running | paused → destroying, remembering what it will be once that is done. */
   beginDestroy(begin: BeginDestroy): Promise<Sandbox | undefined>;
   /** destroying → what `beginDestroy` said; the meter stops, captures and releases. */
@@ -57,6 +61,8 @@ export interface Store
   getSandbox(orgId: string, idOrName: string, viewer?: Viewer): Promise<Sandbox | undefined>;
   /** Across orgs: for the house itself, never for a caller. */
   getSandboxById(sandboxId: string): Promise<Sandbox | undefined>;
+  /** The key that made it, across orgs: for the house itself, never for a caller. */
+  keyOfSandbox(sandboxId: string): Promise<string | undefined>;
   /** Somebody used it; the latest time stays. */
   touchSandbox(sandboxId: string, atMs: number): Promise<void>;
   /** When somebody last did, as far as it was written down. */

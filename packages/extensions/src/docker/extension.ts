@@ -56,15 +56,6 @@ export function createDockerExtension(options: DockerOptions): Extension {
     return boxOf(ref, connection);
   };
 
-  /** Started is not yet listening. */
-  const waitForBoxd = async (ref: string): Promise<Connection> => {
-    for (const deadline = Date.now() + STARTS_WITHIN_MS; Date.now() < deadline; await sleep(3)) {
-      const connection = await connect(ref);
-      if (connection) return connection;
-    }
-    throw new SandboxerError("deadline_exceeded", `boxd did not start in ${ref}`);
-  };
-
   return {
     manifest,
     probe: () => probeDocker(api, boxdPath, runtime),
@@ -72,6 +63,9 @@ export function createDockerExtension(options: DockerOptions): Extension {
     async create(spec, context) {
       const { image } = spec;
       if (image.kind !== "oci") throw new SandboxerError("unsupported", "docker takes oci images");
+      if (spec.persistence !== "ephemeral") {
+        throw new SandboxerError("unsupported", "docker's sandboxes are ephemeral");
+      }
       const bestEffort = notInForce(spec);
       const ref = context.sandboxId;
       const socketDir = socketDirOf(ref);
@@ -89,7 +83,7 @@ export function createDockerExtension(options: DockerOptions): Extension {
       if (made.status === 409) return attach(ref);
       expectStatus(made, "creating a container", 201);
       expectStatus(await api.call("POST", `/containers/${nameOf(ref)}/start`), "starting it", 204, 304);
-      return boxOf(ref, await waitForBoxd(ref), bestEffort);
+      return boxOf(ref, await listening(ref, connect), bestEffort);
     },
 
     attach,
@@ -118,6 +112,18 @@ export function createDockerExtension(options: DockerOptions): Extension {
 
     async close() {},
   };
+}
+
+/** Started is not yet listening. */
+async function listening(
+  ref: string,
+  connect: (ref: string) => Promise<Connection | undefined>,
+): Promise<Connection> {
+  for (const deadline = Date.now() + STARTS_WITHIN_MS; Date.now() < deadline; await sleep(3)) {
+    const connection = await connect(ref);
+    if (connection) return connection;
+  }
+  throw new SandboxerError("deadline_exceeded", `boxd did not start in ${ref}`);
 }
 
 /** What the extension itself has of what the manifest says. */

@@ -15,6 +15,7 @@ import { metricsThrough } from "./metrics.ts";
 import { pauseThrough } from "./pause.ts";
 import { createPool } from "./pool.ts";
 import { probeHost } from "./probe.ts";
+import { stopThrough } from "./stop.ts";
 
 export interface LocalOptions {
   /** Where this installation's sandboxes live. */
@@ -47,22 +48,24 @@ export function createLocalExtension(options: LocalOptions): Extension {
     ref: string,
     bestEffort: readonly string[],
     workspaceTarget?: string,
+    below = 0,
   ): Promise<Box> => {
     const box = await openBox(connection, { ref, hostId, bestEffort });
     return {
       ...box,
       workspace: openChanges(connection, (layer, options) => landing.land(ref, layer, options)),
-      snapshots: openSnapshots(connection, workspaceTarget),
+      snapshots: openSnapshots(connection, workspaceTarget, below),
     };
   };
 
   const attach = async (ref: string): Promise<Box> => {
     const [found] = await heldBoxes(hold, hostId, ref);
+    if (found?.stopped) throw new SandboxerError("invalid_state", `the sandbox ${ref} is stopped`);
     if (found?.paused) throw new SandboxerError("invalid_state", `the sandbox ${ref} is paused`);
     const socket = found && (await dial(hold.socketOf(ref)));
     if (!socket) throw new SandboxerError("not_found", `no sandbox ${ref} on this machine`);
     const connection = new Connection(socket, () => explainClose(ref));
-    return open(connection, ref, found.bestEffort, found.workspaceTarget);
+    return open(connection, ref, found.bestEffort, found.workspaceTarget, found.below);
   };
 
   return {
@@ -74,7 +77,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
       try {
         const { connection, bestEffort } = await createThrough(workshop, spec, context);
         pass("local.answered");
-        return await open(connection, sandboxId, bestEffort, spec.workspace?.target);
+        return await open(connection, sandboxId, bestEffort, spec.workspace?.target, context.layers?.length);
       } catch (error) {
         // Asked twice with the same id there is still one sandbox, and it is this one.
         if (SandboxerError.is(error) && error.code === "conflict") return attach(sandboxId);
@@ -98,6 +101,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
     },
 
     pause: pauseThrough(hold),
+    stop: stopThrough(workshop, open, attach),
     metrics: metricsThrough(hold),
     network: { door: (ref) => ({ socketPath: hold.socketOf(ref) }) },
 

@@ -9,9 +9,9 @@ export const manifest: Manifest = {
   // No layer of it is optional: a host that lacks one is refused. See docs/decisions/0013.
   isolation: { class: "container", technology: "linux namespaces and seccomp" },
   images: ["host", "rootfs"],
-  facets: ["pty", "ports", "users", "pause", "metrics", "workspaces", "snapshots", "fork", "network"],
+  facets: ["pty", "ports", "users", "pause", "stop", "metrics", "workspaces", "snapshots", "fork", "network"],
   workspaces: ["read-only", "read-write", "copy-on-write"],
-  persistence: ["ephemeral"],
+  persistence: ["ephemeral", "persistent", "checkpoint"],
   // A network namespace with loopback alone, or with a way that leads to the guard and nowhere else.
   egress: "enforced",
   credentials: "none",

@@ -8,6 +8,7 @@ type SandboxCommands = Pick<
   Store,
   | "getSandbox"
   | "getSandboxById"
+  | "keyOfSandbox"
   | "touchSandbox"
   | "lastUse"
   | "listSandboxes"
@@ -29,6 +30,11 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
 
     async getSandboxById(sandboxId) {
       return one(connection, "SELECT * FROM sandboxes WHERE id = ?", sandboxId);
+    },
+
+    async keyOfSandbox(sandboxId) {
+      const row = prepare("SELECT key_id AS keyId FROM sandboxes WHERE id = ?").get(sandboxId);
+      return (row as { keyId: string | null } | undefined)?.keyId ?? undefined;
     },
 
     async countSandboxes(orgId) {
