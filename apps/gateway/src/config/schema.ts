@@ -63,6 +63,8 @@ export const configSchema = z.strictObject({
     .strictObject({
       /** Where images that the daemon lacks may come from, `default` for names that say none; left out, from nowhere. */
       registries: z.array(hostName).default([]),
+      /** Offer the daemon's runtime `runsc` too, as the way out `docker-gvisor`: see docs/configuration.md. */
+      gvisor: z.boolean().default(false),
     })
     .prefault({}),
   /** Where packages come from, by rule set; each set that is left out is nowhere. */
