@@ -149,6 +149,7 @@ export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } f
 export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
 export {
+  type Dlp,
   egressRuleSchema,
   type GuardedNetwork,
   type GuardedNetworkInput,
