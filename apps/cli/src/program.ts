@@ -53,6 +53,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
   },
   "This installation:": {
     up: () => import("./commands/up.ts"),
+    images: () => import("./commands/images.ts"),
     doctor: () => import("./commands/doctor.ts"),
     orgs: () => import("./commands/orgs.ts"),
     keys: () => import("./commands/keys.ts"),

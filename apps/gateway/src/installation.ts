@@ -56,7 +56,7 @@ export async function openInstallation(
   try {
     await enrolRootKey(store, apiKey);
     const extensions = [
-      createLocalExtension({ dir: join(home, "engine"), home, pool, failpoint }),
+      createLocalExtension({ dir: join(home, "engine"), home, pool, failpoint, images: config.images }),
       createDockerExtension({ dir: join(home, "docker"), ...config.docker }),
       ...(await loadExtensions(home, config.extensions)),
     ];

@@ -1,5 +1,6 @@
 import type { Files } from "./files.ts";
 import type { GuardDoor } from "./guard.ts";
+import type { ImagesFacet } from "./image.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
@@ -112,6 +113,7 @@ export interface Extension {
   readonly pause?: PauseFacet;
   readonly metrics?: MetricsFacet;
   readonly network?: NetworkFacet;
+  readonly images?: ImagesFacet;
   /** Lets go of every connection. Sandboxes live on. */
   close(): Promise<void>;
 }

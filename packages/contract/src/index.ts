@@ -93,6 +93,23 @@ export {
   sandboxIdSchema,
 } from "./ids.ts";
 export {
+  type ImageQuery,
+  type ImagesFacet,
+  type ImportImageOptions,
+  imageListSchema,
+  imageQuerySchema,
+  importImageOptionsSchema,
+  type KeptImage,
+  keptImageSchema,
+  type Pruned,
+  type PullContext,
+  type PullImageBody,
+  type PullLine,
+  prunedSchema,
+  pullImageBodySchema,
+  pullLineSchema,
+} from "./image.ts";
+export {
   ISOLATION_CLASSES,
   type IsolationClass,
   isAtLeast,
@@ -134,6 +151,17 @@ export {
   type NetworkRule,
   networkSchema,
 } from "./network.ts";
+export {
+  digestSchema,
+  dockerArchiveSchema,
+  type OciConfig,
+  type OciDescriptor,
+  type OciIndex,
+  type OciManifest,
+  ociConfigSchema,
+  ociIndexSchema,
+  ociManifestSchema,
+} from "./oci.ts";
 export {
   type CreatedOrg,
   type CreateOrgBody,

@@ -18,6 +18,7 @@ export const FACETS = [
   "network",
   "metrics",
   "workspaces",
+  "images",
 ] as const;
 export const facetSchema = z.enum(FACETS);
 export type Facet = z.infer<typeof facetSchema>;

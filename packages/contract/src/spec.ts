@@ -6,6 +6,11 @@ import { networkSchema } from "./network.ts";
 import { limitsSchema, resourcesRequestSchema, resourcesSchema } from "./resources.ts";
 import { workspaceSchema } from "./workspace.ts";
 
+/** Never starts with a dash: a reference is data for an API, and must not look like an option. */
+export const imageRefSchema = z
+  .string()
+  .regex(/^[a-z0-9][\w./:@-]{0,254}$/i, "an image reference such as debian:12");
+
 /**
  * `host` is a read-only view of this machine's own programs, `rootfs` a folder of the caller's, and
  * `oci` an image by the name its extension knows it under.
@@ -18,8 +23,7 @@ export const imageSchema = z.discriminatedUnion("kind", [
   }),
   z.strictObject({
     kind: z.literal("oci"),
-    // Never starts with a dash: a reference is data for an API, and must not look like an option.
-    ref: z.string().regex(/^[a-z0-9][\w./:@-]{0,254}$/i, "an image reference such as debian:12"),
+    ref: imageRefSchema,
   }),
 ]);
 export type Image = z.infer<typeof imageSchema>;

@@ -14,6 +14,7 @@ import {
   whoamiSchema,
 } from "@sandboxer/contract";
 import { type Attachments, openAttachments } from "./attachments.ts";
+import { type ImageShelf, openImageShelf } from "./images.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { type Log, openLog, openWebhooks, type Webhooks } from "./log.ts";
 import { type Orgs, openOrgs } from "./orgs.ts";
@@ -58,6 +59,7 @@ export interface Client {
   readonly keys: Keys;
   readonly profiles: Profiles;
   readonly snapshots: SnapshotShelf;
+  readonly images: ImageShelf;
   readonly events: Log;
   readonly webhooks: Webhooks;
   readonly budget: {
@@ -118,6 +120,7 @@ export function createClient(options: ClientOptions): Client {
     keys: openKeys(transport),
     profiles: openProfiles(transport),
     snapshots: openSnapshotShelf(transport),
+    images: openImageShelf(transport),
     events: openLog(transport),
     webhooks: openWebhooks(transport),
     budget: {

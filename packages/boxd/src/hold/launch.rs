@@ -42,7 +42,8 @@ impl Hold {
         };
         let (ids, listener, not_in_force) = room;
         failpoint::reached("folder");
-        let tools = self.tools.layer_over(&create.root.lowers);
+        let lowers = create.root.lowers.clone();
+        let tools = self.tools.layer_over(&lowers);
         create.root.lowers.insert(0, tools.to_string_lossy().into_owned());
         let mut record = Record {
             pid: 0,
@@ -59,6 +60,7 @@ impl Hold {
             is_pooled: create.is_pooled,
             made_as: None,
             workspace: pinned.as_ref().map(Pinned::facts),
+            lowers,
             id: create.id.clone(),
             installation: create.installation.clone(),
         };

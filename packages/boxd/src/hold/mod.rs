@@ -21,7 +21,7 @@ mod record;
 mod registry;
 mod requests;
 mod source;
-mod subordinate;
+pub mod subordinate;
 mod tools;
 mod trash;
 mod watch;

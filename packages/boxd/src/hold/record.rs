@@ -38,6 +38,8 @@ pub struct Record {
     pub made_as: Option<String>,
     /// The folder of the host it works on, and what `apply` must know of it.
     pub workspace: Option<Value>,
+    /// The folders that it is made of: who removes one takes it from under the sandbox.
+    pub lowers: Vec<String>,
 }
 
 impl Record {
@@ -74,6 +76,7 @@ impl Record {
             is_pooled: fields.flag("pooled", false)?,
             made_as: fields.text_if_any("madeAs")?,
             workspace: fields.value_if_any("workspace"),
+            lowers: fields.texts("lowers")?,
         })
     }
 
@@ -112,6 +115,7 @@ impl Record {
             "labels": self.labels,
             "notInForce": self.not_in_force,
             "ids": self.ids,
+            "lowers": self.lowers,
         });
         if let Some(deadline) = self.deadline_ms {
             summary["expiresAtMs"] = json!(wall_time_of(deadline));

@@ -12,6 +12,7 @@ mod volatile;
 pub mod way_out;
 pub mod workspace;
 
+use crate::serve::ensure_user;
 use crate::sys::path::HERE;
 use crate::sys::{descriptor, mount, namespace, network, process, title, unix_socket};
 use crate::wire::failure::Failure;
@@ -97,6 +98,11 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
     root::leave_host(new_root).map_err(step("pivot_root"))?;
     if plan.guarded {
         way_out::name_resolver().map_err(step("/etc/resolv.conf"))?;
+    }
+    if plan.root.adds_user {
+        // With a single id everything is the user's already.
+        let has_ids = !matches!(plan.ids, IdMap::Single { .. });
+        ensure_user::ensure_user(has_ids).map_err(step("user of the image"))?;
     }
     if plan.ids == IdMap::Shared {
         home::give_to_user().map_err(step("home folder"))?;

@@ -69,6 +69,11 @@ pub struct Root {
     pub mounts: Vec<Bind>,
     pub tmpfs: Vec<String>,
     pub workspace: Option<Workspace>,
+    /// Who acts when nobody is named, and where, if the image says so.
+    pub user: Option<String>,
+    pub directory: Option<String>,
+    /// A `user` is added where the layers have none.
+    pub adds_user: bool,
 }
 
 pub struct Bind {
@@ -142,6 +147,9 @@ impl Root {
             mounts: fields.objects("mounts")?.into_iter().map(bind).collect::<Result<_, _>>()?,
             tmpfs: fields.texts("tmpfs")?,
             workspace: fields.object_if_any("workspace")?.map(Workspace::parse).transpose()?,
+            user: fields.text_if_any("user")?,
+            directory: fields.text_if_any("directory")?,
+            adds_user: fields.flag("addsUser", false)?,
         })
     }
 }

@@ -2,7 +2,7 @@ import { type CreateContext, SandboxerError, type SandboxSpec } from "@sandboxer
 import type { Connection } from "../_kit/boxd/index.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
 import type { Hold } from "./hold.ts";
-import type { Images } from "./image.ts";
+import type { Images } from "./images/images.ts";
 import { describeLacking, lackingFor, limitsFor } from "./limits.ts";
 import type { Pool } from "./pool.ts";
 import type { Root } from "./root.ts";
@@ -22,9 +22,10 @@ export interface Workshop {
 export async function createThrough(
   { hold, images, pool, pass, ownFolders, explainClose }: Workshop,
   spec: SandboxSpec,
-  { sandboxId, installationId, tethered = false }: CreateContext,
+  context: CreateContext,
 ): Promise<{ connection: Connection; bestEffort: string[] }> {
-  const image = await images.rootOf(spec.image);
+  const { sandboxId, installationId, tethered = false } = context;
+  const { root: image, env } = await images.madeOf(spec.image, context);
   const { workspace } = spec;
   const root: Root = workspace ? { ...image, workspace: workspaceFor(workspace, ownFolders) } : image;
   pass("local.image");
@@ -37,7 +38,7 @@ export async function createThrough(
     installation: installationId,
     root,
     hostname: "sandbox",
-    env: spec.env,
+    env: { ...env, ...spec.env },
     ttlMs: spec.ttlMs,
     labels: spec.labels,
     limits: limitsFor(spec),

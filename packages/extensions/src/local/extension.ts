@@ -6,9 +6,11 @@ import { findBoxd } from "../_kit/boxd/path.ts";
 import { explain } from "./close.ts";
 import { createThrough } from "./create.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
-import { heldBoxes } from "./held.ts";
+import { heldBoxes, heldLowers } from "./held.ts";
 import { createHold } from "./hold.ts";
-import { openImages } from "./image.ts";
+import type { ImageOptions } from "./images/ground.ts";
+import { openImages } from "./images/images.ts";
+import { openImageStore } from "./images/store.ts";
 import { createLanding } from "./landing.ts";
 import { manifest } from "./manifest.ts";
 import { metricsThrough } from "./metrics.ts";
@@ -24,6 +26,8 @@ export interface LocalOptions {
   readonly pool?: number;
   /** Where this installation keeps everything; no sandbox is ever shown it. */
   readonly home?: string;
+  /** Where images may come from, and how large they may be. */
+  readonly images?: ImageOptions;
   /** Told of every step of a create, for tests that end the gateway there. */
   readonly failpoint?: PassLocalFailPoint;
 }
@@ -32,7 +36,9 @@ export interface LocalOptions {
 export function createLocalExtension(options: LocalOptions): Extension {
   const { dir, boxdPath = findBoxd(), pool: poolSize = 0, failpoint: pass = () => {} } = options;
   const hold = createHold(dir, boxdPath, pass);
-  const images = openImages(join(dir, "images"));
+  const lowersInUse = () => heldLowers(hold);
+  const store = openImageStore({ ...ofImages(options), boxdPath, pass, lowersInUse });
+  const images = openImages(join(dir, "images"), store);
   const hostId = hostname();
   const landing = createLanding(dir, boxdPath);
 
@@ -84,7 +90,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
 
     attach,
     async list() {
-      await landing.recover();
+      await Promise.all([landing.recover(), store.sweep()]);
       return heldBoxes(hold, hostId);
     },
 
@@ -99,11 +105,17 @@ export function createLocalExtension(options: LocalOptions): Extension {
 
     pause: pauseThrough(hold),
     metrics: metricsThrough(hold),
+    images: store,
     network: { door: (ref) => ({ socketPath: hold.socketOf(ref) }) },
 
     async close() {
+      store.close();
       await pool.close();
       hold.close();
     },
   };
+}
+
+function ofImages({ dir, images = {} }: LocalOptions) {
+  return { dir: join(dir, "images/oci"), images };
 }

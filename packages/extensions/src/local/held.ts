@@ -26,6 +26,12 @@ export async function heldBoxes(hold: Hold, hostId: string, id?: string): Promis
   }));
 }
 
+/** The folders that each sandbox lies on, those made ahead included. */
+export async function heldLowers(hold: Hold): Promise<string[][]> {
+  const { boxes } = await hold.call("list");
+  return (boxes as { lowers?: string[] }[]).map(({ lowers = [] }) => lowers);
+}
+
 function isMembers(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
