@@ -82,9 +82,12 @@ const EXPECTED = [
   /^(root|secrets|snapshot)\.key$/,
   /^state\.db(-wal|-shm)?$/,
   /^gateway\.lock(-journal)?$/,
+  /^config\.yaml$/,
   /^engine\/(hold\.(lock|log|sock)|cgroups)$/,
   /^engine\/disks\/\d+-\d+\.ext4$/,
   /^engine\/images\/host-\d+\//,
+  /^engine\/images\/oci\/trimmings-\d+\//,
+  /^engine\/images\/oci\/(records|names)\/[0-9a-f]{64}\.json$/,
   /^engine\/tools\//,
 ];
 
@@ -94,5 +97,14 @@ function unexpectedFiles(home: string): string[] {
     .filter((entry) => !entry.isDirectory())
     .map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1))
     .filter((path) => !/^engine\/(boxes|trash)\//.test(path))
+    .filter((path) => !isOfAnImage(home, path))
     .filter((path) => !EXPECTED.some((pattern) => pattern.test(path)));
+}
+
+/** A layer is expected as long as an image has it. */
+function isOfAnImage(home: string, path: string): boolean {
+  const layer = /^engine\/images\/oci\/layers\/([0-9a-f]{64})\//.exec(path)?.[1];
+  const records = join(home, "engine/images/oci/records");
+  const has = (name: string) => readFileSync(join(records, name), "utf8").includes(`"sha256:${layer}"`);
+  return layer !== undefined && entries(records).some(has);
 }

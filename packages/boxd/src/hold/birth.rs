@@ -123,7 +123,7 @@ pub fn equip(
             let ids = Some(namespace.as_fd());
             let own = disk.as_ref().map(OwnedFd::try_clone).transpose().map_err(step("disk"))?;
             let workspace = plan.workspace.map(|pinned| pinned.tree(base)).transpose()?;
-            let trees = Trees::clone_all(plan.box_directory, plan.root, ids, own, workspace)?;
+            let trees = Trees::clone_all(plan, ids, own, workspace)?;
             lent.extend(trees.into_list());
         }
         IdMap::Shared | IdMap::SharedWithOwner | IdMap::Single { .. } => {}

@@ -15,6 +15,7 @@ use super::watch::Hold;
 use crate::serve;
 use crate::setup::Plan;
 use crate::setup::idmap::IdMap;
+use crate::setup::judged::{self, Judged};
 use crate::setup::trees;
 use crate::setup::workspace::Pinned;
 use crate::sys::{epoll, process, time};
@@ -36,7 +37,7 @@ impl Hold {
         client: Client,
         stream: u32,
     ) -> Result<(), (Client, Failure)> {
-        let (room, pinned) = match self.make_room(&create) {
+        let (room, pinned, judged) = match self.make_room(&create) {
             Ok(room) => room,
             Err(failure) => return Err((client, failure)),
         };
@@ -73,6 +74,7 @@ impl Hold {
             limits: &create.limits,
             guarded: create.guarded,
             workspace: pinned.as_ref(),
+            judged: &judged,
             doors: self.means.groups.entries(),
         };
         let limits = self.limits.at_most(create.limits.open_files);
@@ -124,9 +126,13 @@ impl Hold {
         }
     }
 
-    fn make_room(&mut self, create: &Create) -> Result<(Room, Option<Pinned>), Failure> {
+    fn make_room(
+        &mut self,
+        create: &Create,
+    ) -> Result<(Room, Option<Pinned>, Vec<Judged>), Failure> {
         check(create)?;
         let pinned = create.root.workspace.as_ref().map(Pinned::pin).transpose()?;
+        let judged = judged::judge(&create.root)?;
         let not_in_force = self.means.not_in_force(&create.limits)?;
         let has_disk = self.means.has_disk_for(&create.limits);
         if self.registry.by_id(&create.id).is_some() {
@@ -149,7 +155,7 @@ impl Hold {
             }
             made => made,
         };
-        made.map(|listener| ((ids, listener, not_in_force), pinned)).map_err(|error| {
+        made.map(|listener| ((ids, listener, not_in_force), pinned, judged)).map_err(|error| {
             self.trash.take(&self.folder, Path::new(&create.id));
             Failure::about_path("the sandbox's folder", &error)
         })

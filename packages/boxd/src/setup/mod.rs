@@ -4,6 +4,7 @@
 mod devices;
 mod home;
 pub mod idmap;
+pub mod judged;
 mod kernel_files;
 mod place;
 mod root;
@@ -19,6 +20,7 @@ use crate::wire::failure::Failure;
 use crate::wire::hold_request::Root;
 use crate::wire::limits::Limits;
 use idmap::IdMap;
+use judged::Judged;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -35,6 +37,7 @@ pub struct Plan<'a> {
     /// Whether there is a way out, for the guard to watch.
     pub guarded: bool,
     pub workspace: Option<&'a Pinned>,
+    pub judged: &'a [Judged],
     /// How many doors to its control groups hold lends first.
     pub doors: usize,
 }
@@ -80,7 +83,7 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
         // can, with the same rights to the files.
         IdMap::Shared | IdMap::SharedWithOwner | IdMap::Single { .. } => {
             let workspace = plan.workspace.map(Pinned::tree_from_inside).transpose()?;
-            Trees::clone_all(plan.box_directory, plan.root, None, None, workspace)?
+            Trees::clone_all(plan, None, None, workspace)?
         }
     };
     let new_root = root::assemble(&trees)?;
@@ -102,7 +105,8 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
     if plan.root.adds_user {
         // With a single id everything is the user's already.
         let has_ids = !matches!(plan.ids, IdMap::Single { .. });
-        ensure_user::ensure_user(has_ids).map_err(step("user of the image"))?;
+        ensure_user::ensure_user(has_ids)
+            .map_err(|error| Failure::about_path("the image's /etc/passwd", &error))?;
     }
     if plan.ids == IdMap::Shared {
         home::give_to_user().map_err(step("home folder"))?;

@@ -4,7 +4,7 @@ use super::failure::Failure;
 use super::fields::{Dictionary, Fields};
 use super::frame::Object;
 use super::limits::Limits;
-use super::workspace::Workspace;
+use super::workspace::{Sensitive, Workspace};
 
 pub enum HoldRequest {
     Ping,
@@ -74,12 +74,17 @@ pub struct Root {
     pub directory: Option<String>,
     /// A `user` is added where the layers have none.
     pub adds_user: bool,
+    /// The layers are a folder of somebody's choice, and none that is sensitive.
+    pub judges_lowers: bool,
+    pub sensitive: Sensitive,
 }
 
 pub struct Bind {
     pub source: String,
     pub target: String,
     pub read_only: bool,
+    /// It is of somebody's choice, and nothing that is sensitive.
+    pub is_judged: bool,
 }
 
 impl HoldRequest {
@@ -140,6 +145,7 @@ impl Root {
                 source: fields.text("source")?,
                 target: fields.text("target")?,
                 read_only: fields.flag("readOnly", false)?,
+                is_judged: fields.flag("judged", false)?,
             })
         };
         Ok(Root {
@@ -150,6 +156,8 @@ impl Root {
             user: fields.text_if_any("user")?,
             directory: fields.text_if_any("directory")?,
             adds_user: fields.flag("addsUser", false)?,
+            judges_lowers: fields.flag("judgesLowers", false)?,
+            sensitive: Sensitive::parse(&mut fields)?,
         })
     }
 }

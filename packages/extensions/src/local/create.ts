@@ -52,17 +52,17 @@ export async function createThrough(
     const connection = claimed ?? (await hold.create(members, () => explainClose(sandboxId)));
     return { connection, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
   } catch (error) {
-    throw workspace ? aboutWorkspace(error) : error;
+    throw workspace || image.judgesLowers ? aboutFolder(error) : error;
   } finally {
     if (!workspace) pool.replenishLater(members, spec.pool);
   }
 }
 
-function aboutWorkspace(error: unknown): unknown {
+function aboutFolder(error: unknown): unknown {
   if (!SandboxerError.is(error) || error.code !== "permission_denied") return error;
   return new SandboxerError("policy_denied", error.message, {
     details: { rule: "workspace" },
-    hint: "Choose a narrower folder. `allowSensitive` (--allow-sensitive) goes past this, and is recorded.",
+    hint: "Choose a narrower folder. For a workspace, `allowSensitive` (--allow-sensitive) goes past this, and is recorded.",
     cause: error,
   });
 }

@@ -17,6 +17,7 @@ import { metricsThrough } from "./metrics.ts";
 import { pauseThrough } from "./pause.ts";
 import { createPool } from "./pool.ts";
 import { probeHost } from "./probe.ts";
+import { sensitivePlaces } from "./workspace.ts";
 
 export interface LocalOptions {
   /** Where this installation's sandboxes live. */
@@ -37,15 +38,16 @@ export function createLocalExtension(options: LocalOptions): Extension {
   const { dir, boxdPath = findBoxd(), pool: poolSize = 0, failpoint: pass = () => {} } = options;
   const hold = createHold(dir, boxdPath, pass);
   const lowersInUse = () => heldLowers(hold);
-  const store = openImageStore({ ...ofImages(options), boxdPath, pass, lowersInUse });
-  const images = openImages(join(dir, "images"), store);
+  const ownFolders = options.home === undefined ? [dir] : [dir, options.home];
+  const sensitive = sensitivePlaces(ownFolders);
+  const store = openImageStore({ ...ofImages(options), boxdPath, pass, lowersInUse }, sensitive);
+  const images = openImages(join(dir, "images"), store, sensitive);
   const hostId = hostname();
   const landing = createLanding(dir, boxdPath);
 
   const explainClose = (ref: string) => explain(ref, () => heldBoxes(hold, hostId, ref));
 
   const pool = createPool(hold, poolSize, explainClose);
-  const ownFolders = options.home === undefined ? [dir] : [dir, options.home];
   const workshop = { hold, images, pool, pass, ownFolders, explainClose };
 
   const open = async (

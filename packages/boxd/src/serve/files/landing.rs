@@ -226,7 +226,7 @@ impl Sink for Landing {
             return Ok(());
         };
         let mut mode = self.allowed(entry.mode);
-        if self.whiteouts == Whiteouts::Kept && mode & SET_ID != 0 {
+        if self.whiteouts == Whiteouts::Kept && entry.mode & SET_ID != 0 {
             mode &= !SET_ID;
             self.stripped += 1;
         }

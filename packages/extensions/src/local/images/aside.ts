@@ -11,8 +11,8 @@ export interface Aside {
   /** Says to other processes, as long as it works, that something is under way here. */
   within<T>(work: () => Promise<T>): Promise<T>;
   isUsedByOthers(): Promise<boolean>;
-  /** What was in it when a process died. */
-  sweep(): Promise<void>;
+  /** Clears away what was in it when a process died; says whether one did. */
+  sweep(): Promise<boolean>;
 }
 
 const NAME = /^(\d+)-(\d+)-\d+$/;
@@ -65,7 +65,9 @@ export function openAside(dir: string, boxdPath: string): Aside {
     },
     isUsedByOthers: async () => (await others()).living.length > 0,
     async sweep() {
-      for (const name of (await others()).dead) await remove(join(dir, name));
+      const { dead } = await others();
+      for (const name of dead) await remove(join(dir, name));
+      return dead.length > 0;
     },
   };
 }

@@ -1,7 +1,7 @@
-import { realpathSync, statSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { type CreateContext, type Image, SandboxerError } from "@sandboxer/contract";
 import { prepareHostImage } from "../host-image.ts";
-import type { Made } from "../root.ts";
+import type { Made, Sensitive } from "../root.ts";
 import type { ImageStore } from "./store.ts";
 
 export interface Images {
@@ -9,14 +9,22 @@ export interface Images {
 }
 
 /** On the hot path of every create: the host image is looked at once, a rootfs by one `stat`. */
-export function openImages(imagesDir: string, store: ImageStore): Images {
+export function openImages(imagesDir: string, store: ImageStore, sensitive: Sensitive): Images {
   let host: Promise<Made> | undefined;
   return {
     async madeOf(image, context) {
       if (image.kind === "oci") return store.madeOf(image.ref, context);
       if (image.kind === "rootfs") {
-        const root = { lowers: [checkRootfs(image.path)], mounts: [], tmpfs: ["/tmp"] };
-        return { root, env: {} };
+        const found = await stat(image.path).catch(() => undefined);
+        if (found?.isFile()) return store.madeOfTarball(image.path);
+        if (!found?.isDirectory()) {
+          throw new SandboxerError(
+            "invalid_request",
+            `the rootfs ${image.path} is neither a folder nor an archive`,
+          );
+        }
+        const folder = { lowers: [image.path], judgesLowers: true, addsUser: true, ...sensitive };
+        return { root: { ...folder, mounts: [], tmpfs: ["/tmp"] }, env: {} };
       }
       host ??= prepareHostImage(imagesDir).then(
         (root) => ({ root, env: {} }),
@@ -28,17 +36,4 @@ export function openImages(imagesDir: string, store: ImageStore): Images {
       return host;
     },
   };
-}
-
-function checkRootfs(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (!found?.isDirectory()) {
-    throw new SandboxerError("invalid_request", `the rootfs ${path} is not a folder`);
-  }
-  if (realpathSync(path) === "/") {
-    throw new SandboxerError("invalid_request", "the host's own root cannot be a sandbox's", {
-      hint: "Use the `host` image: it shows the host's programs and nothing else of it.",
-    });
-  }
-  return path;
 }

@@ -1,22 +1,25 @@
-import type { CreateContext, ImagesFacet, PullContext } from "@sandboxer/contract";
-import type { Made } from "../root.ts";
+import { type CreateContext, type ImagesFacet, type PullContext, SandboxerError } from "@sandboxer/contract";
+import type { Made, Sensitive } from "../root.ts";
 import { type Ground, openGround, type StoreOptions } from "./ground.ts";
 import { importImage } from "./import.ts";
 import { pullImage } from "./pull.ts";
 import { parseReference } from "./reference.ts";
 import { createRemoval } from "./removal.ts";
 import type { ImageRecord } from "./shelf.ts";
+import { imageOfTarball } from "./tarball.ts";
 import { prepareTrimmings } from "./trimmings.ts";
 
 export interface ImageStore extends ImagesFacet {
   /** What a sandbox of the image of this name is made of; it is pulled where it is not here. */
   madeOf(ref: string, context: Pick<CreateContext, "progress" | "signal">): Promise<Made>;
+  /** The same of the image that a file is an archive of. */
+  madeOfTarball(path: string): Promise<Made>;
   /** Clears away what a pull left that died. */
   sweep(): Promise<void>;
   close(): void;
 }
 
-export function openImageStore(options: StoreOptions): ImageStore {
+export function openImageStore(options: StoreOptions, sensitive: Sensitive): ImageStore {
   const ground = openGround(options);
   const { shelf, layers, aside, flights, treesOf, describe } = ground;
 
@@ -28,19 +31,36 @@ export function openImageStore(options: StoreOptions): ImageStore {
     return there?.every((one) => one !== undefined) ? record : undefined;
   };
 
+  const madeOf = async (record: ImageRecord): Promise<Made> => {
+    const { env, user, directory } = record.defaults;
+    const lowers = [await prepareTrimmings(options.dir), ...treesOf(record)];
+    const said = { ...(user && { user }), ...(directory && { directory }) };
+    return { root: { lowers, mounts: [], tmpfs: ["/tmp"], addsUser: true, ...said }, env };
+  };
+  const removal = createRemoval(ground);
+  const get = async (ref: string, context: PullContext): Promise<ImageRecord> => {
+    try {
+      return await pull(ground, ref, context);
+    } catch (error) {
+      // The layers that came are kept for the next try, but not where there is no room.
+      if (SandboxerError.is(error) && error.code === "storage_full") await removal.prune();
+      throw error;
+    }
+  };
   return {
-    ...createRemoval(ground),
+    ...removal,
     async madeOf(ref, context) {
-      const record = (await find(ref)) ?? (await pull(ground, ref, context));
-      const { env, user, directory } = record.defaults;
-      const lowers = [await prepareTrimmings(options.dir), ...treesOf(record)];
-      const said = { ...(user && { user }), ...(directory && { directory }) };
-      return { root: { lowers, mounts: [], tmpfs: ["/tmp"], addsUser: true, ...said }, env };
+      const record = (await find(ref)) ?? (await get(ref, context));
+      return madeOf(record);
     },
+    madeOfTarball: async (path) => madeOf(await imageOfTarball(ground, path, sensitive)),
     list: async () => Promise.all((await shelf.list()).map(describe)),
-    pull: async (ref, context) => describe(await pull(ground, ref, context)),
+    pull: async (ref, context) => describe(await get(ref, context)),
     import: async (source, how) => describe(await importImage(ground, source, how)),
-    sweep: () => aside.sweep(),
+    async sweep() {
+      // It may have had layers already that nothing leads to.
+      if (await aside.sweep()) await removal.prune();
+    },
     close: () => flights.close(),
   };
 }
