@@ -1,11 +1,13 @@
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { CASES } from "@sandboxer/contract/conformance/cases";
 import { beforeAll, expect, it, describe as vitestDescribe } from "vitest";
 import { requires } from "../capabilities/requires.ts";
-import { conformanceFiles } from "./checkout.ts";
+import { bundleFor, inOneFile } from "./bundle.ts";
 import { inGuest } from "./in-guest.ts";
 import { AS, type Posture, readSuites, type SuiteReport, suitesScript } from "./suites.ts";
 
-const PROGRAM = "node tests/conformance/as-ordinary-user.ts";
 /** Emulated, and on a busy machine, it takes minutes. */
 const ENDS_WITHIN_MS = 600_000;
 
@@ -42,10 +44,15 @@ describe("conformance: local, on a Debian kernel with cgroup v2", () => {
   beforeAll(async () => {
     const suites = POSTURES.map((name) => ({
       name,
-      command: AS[name](`${PROGRAM} ${GROUPS[name].join(" ")}`),
+      command: AS[name](`${inOneFile("conformance.mjs")} ${GROUPS[name].join(" ")}`),
     }));
+    await using folder = await mkdtempDisposable(join(tmpdir(), "sandboxer-bundle-"));
+    const program = await bundleFor(
+      new URL("../conformance/as-ordinary-user.ts", import.meta.url),
+      folder.path,
+    );
     const result = await inGuest(given.qemu, {
-      files: conformanceFiles(given.boxd.path),
+      files: { boxd: given.boxd.path, "conformance.mjs": program },
       script: suitesScript(suites),
       memoryMiB: 768,
       endsWithinMs: ENDS_WITHIN_MS,

@@ -68,6 +68,7 @@ describe("a root of the caller's", () => {
   it("FS-5 is nothing that holds keys, the system or a whole home, under no name", async () => {
     const alias = join(place, "alias");
     await symlink("/etc", alias);
+    await mkdir(join(lab.place, "engine"), { recursive: true, mode: 0o700 });
     await writeFile(join(lab.place, "engine/secret.tar"), "");
     const bad = [
       "/",

@@ -4,9 +4,9 @@ import type { MountFacts } from "./facts.ts";
 /** The whole mount table of a sandbox of the host image, and nothing else may be in it. */
 
 const DEVICES = ["full", "null", "random", "tty", "urandom", "zero"];
-const READ_ONLY_IN_PROC = ["bus", "fs", "irq", "sys"];
+const READ_ONLY_IN_PROC = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
 const MASKED_IN_PROC =
-  "acpi asound cmdline interrupts kcore key-users keys kmsg latency_stats sched_debug scsi sysrq-trigger timer_list timer_stats".split(
+  "acpi asound cmdline interrupts kcore key-users keys kmsg latency_stats sched_debug scsi timer_list timer_stats".split(
     " ",
   );
 const FROM_HOST =
@@ -38,7 +38,9 @@ export function expectedMounts(workspace?: string): MountFacts[] {
   return [
     mount("/", "overlay", "rw,nosuid,nodev"),
     mount("/proc", "proc", "rw,nosuid,nodev,noexec"),
-    ...READ_ONLY_IN_PROC.map((name) => mount(`/proc/${name}`, "proc", "ro,nosuid,nodev,noexec")),
+    ...READ_ONLY_IN_PROC.map((name) => `/proc/${name}`)
+      .filter((path) => lstatSync(path, { throwIfNoEntry: false }))
+      .map((path) => mount(path, "proc", "ro,nosuid,nodev,noexec")),
     ...masked,
     mount("/dev", "tmpfs", "ro,nosuid,noexec"),
     ...DEVICES.map((name) => mount(`/dev/${name}`, "*", "rw,nosuid,noexec")),

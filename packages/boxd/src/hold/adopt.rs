@@ -9,7 +9,6 @@ use crate::cgroup::Group;
 use crate::sys::process;
 use std::fs;
 use std::io;
-use std::path::Path;
 
 pub fn survivors(folder: &Folder, boot_id: &str, trash: &mut Trash) -> io::Result<Vec<Sandbox>> {
     let mut living = Vec::new();
@@ -21,7 +20,7 @@ pub fn survivors(folder: &Folder, boot_id: &str, trash: &mut Trash) -> io::Resul
                 failpoint::reached("adopted");
                 living.push(sandbox);
             }
-            None => trash.take(folder, Path::new(&name)),
+            None => trash.take(folder, &folder.boxes().join(&name)),
         }
     }
     // The earlier hold may have died with its trash full.

@@ -9,7 +9,6 @@ use super::watch::Hold;
 use crate::sys::time;
 use crate::wire::failure::{Code, Failure};
 use crate::wire::hold_request::Claim;
-use std::path::Path;
 
 impl Hold {
     pub fn claim(&mut self, claim: Claim) -> Result<(), Failure> {
@@ -22,7 +21,7 @@ impl Hold {
         }
         // Not in the registry, so it is nobody's.
         if self.folder.of_box(&id).exists() {
-            self.trash.take(&self.folder, Path::new(&id));
+            self.trash.take(&self.folder, &self.folder.of_box(&id));
         }
         let before = self.settled(&pooled)?.record.clone();
         if !before.is_pooled {

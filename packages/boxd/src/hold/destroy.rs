@@ -7,7 +7,6 @@ use crate::cgroup::Usage;
 use crate::sys::{process, time};
 use crate::wire::failure::{Code, Failure};
 use serde_json::json;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 impl Hold {
@@ -82,7 +81,10 @@ impl Hold {
         self.tethers.retain(|(_, id)| *id != sandbox.record.id);
         self.forget(&sandbox.pidfd);
         process::reap_pidfd(&sandbox.pidfd);
-        self.trash.take(&self.folder, Path::new(&sandbox.record.id));
+        let path = self.folder.of_box(&sandbox.record.id);
+        if !sandbox.record.has_disk || !self.spares.take(&self.folder, &path) {
+            self.trash.take(&self.folder, &path);
+        }
         self.trash.unmount(sandbox.disk);
         if let Some(group) = sandbox.record.group {
             let oom_kills = Usage::of(&group).oom_kills.unwrap_or(0);

@@ -1,6 +1,7 @@
 //! The folder that hold keeps everything in, and the lock that makes it hold's alone.
 
 use super::StartError;
+use super::spares::{self, Spares};
 use crate::setup::workspace::LAYER;
 use crate::sys::credentials;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -43,7 +44,7 @@ impl Folder {
             )));
         }
         let folder = Folder { path };
-        for room in [folder.boxes(), folder.trash(), folder.tools()] {
+        for room in [folder.boxes(), folder.spares(), folder.trash(), folder.tools()] {
             make_private(&room).map_err(failed)?;
         }
         Ok(folder)
@@ -122,6 +123,10 @@ impl Folder {
         self.path.join("boxes")
     }
 
+    pub fn spares(&self) -> PathBuf {
+        self.path.join("spares")
+    }
+
     pub fn trash(&self) -> PathBuf {
         self.path.join("trash")
     }
@@ -140,22 +145,24 @@ impl Folder {
     /// With a disk of its own, the layer is on that.
     pub fn make_box(
         &self,
+        spares: &mut Spares,
         id: &str,
         owner: Option<u32>,
         disk: bool,
         layered: bool,
     ) -> io::Result<UnixListener> {
         let path = self.of_box(id);
-        DirBuilder::new().mode(0o711).create(&path)?;
+        let spare = spares.give(&path)?;
+        if spare.is_none() {
+            DirBuilder::new().mode(0o711).create(&path)?;
+        }
         let layers = [("upper", 0o755, true), ("work", 0o700, true), (LAYER, 0o700, layered)];
         for (layer, mode, _) in layers.into_iter().filter(|(_, _, wanted)| *wanted && !disk) {
             let layer = path.join(layer);
             DirBuilder::new().mode(mode).create(&layer)?;
             chown(&layer, owner, owner)?;
         }
-        let listener = UnixListener::bind(path.join("box.sock"))?;
-        listener.set_nonblocking(true)?;
-        Ok(listener)
+        spare.map_or_else(|| spares::listen(&path), Ok)
     }
 }
 

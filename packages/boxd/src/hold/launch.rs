@@ -11,6 +11,7 @@ use super::folder::is_id;
 use super::record::Record;
 use super::registry::{Sandbox, Starting};
 use super::source::Source;
+use super::trash;
 use super::watch::Hold;
 use crate::serve;
 use crate::setup::Plan;
@@ -23,9 +24,7 @@ use crate::wire::failure::{Code, Failure};
 use crate::wire::fields::Dictionary;
 use crate::wire::hold_request::Create;
 use crate::wire::workspace::Mode;
-use std::io;
 use std::os::unix::net::UnixListener;
-use std::path::Path;
 
 type Room = (IdMap, UnixListener, Dictionary);
 
@@ -120,7 +119,7 @@ impl Hold {
 
     /// Nothing lives in it yet.
     fn abandon(&mut self, record: Record) {
-        self.trash.take(&self.folder, Path::new(&record.id));
+        self.trash.take(&self.folder, &self.folder.of_box(&record.id));
         if let Some(group) = record.group {
             self.leftovers.take(group);
         }
@@ -146,17 +145,20 @@ impl Hold {
         let is_used = |base| bases.contains(&base);
         let ids = IdMap::choose(&self.means.ids, pinned.is_some(), self.seed, is_used)
             .map_err(|error| Failure::unavailable("user ids", &error))?;
-        let made = match self.folder.make_box(&create.id, ids.root(), has_disk, is_layered(create))
-        {
+        let path = self.folder.of_box(&create.id);
+        let (owner, layered) = (ids.root(), is_layered(create));
+        let mut make =
+            || self.folder.make_box(&mut self.spares, &create.id, owner, has_disk, layered);
+        let made = match make() {
             // Not in the registry, so it is nobody's.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                self.trash.take(&self.folder, Path::new(&create.id));
-                self.folder.make_box(&create.id, ids.root(), has_disk, is_layered(create))
+            Err(error) if trash::is_taken(&error) => {
+                self.trash.take(&self.folder, &path);
+                make()
             }
             made => made,
         };
         made.map(|listener| ((ids, listener, not_in_force), pinned, judged)).map_err(|error| {
-            self.trash.take(&self.folder, Path::new(&create.id));
+            self.trash.take(&self.folder, &path);
             Failure::about_path("the sandbox's folder", &error)
         })
     }

@@ -21,6 +21,7 @@ mod record;
 mod registry;
 mod requests;
 mod source;
+mod spares;
 pub mod subordinate;
 mod tools;
 mod trash;

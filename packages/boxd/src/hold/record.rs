@@ -10,7 +10,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-const NAME: &str = "box.json";
+pub const NAME: &str = "box.json";
+/// What is written here becomes the record at once or not at all.
+pub const DRAFT: &str = "box.json.new";
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
@@ -45,7 +47,7 @@ pub struct Record {
 impl Record {
     /// Appears whole or not at all. Not synced: after a crash of the machine no sandbox lives.
     pub fn write(&self, box_directory: &Path) -> io::Result<()> {
-        let draft = box_directory.join("box.json.new");
+        let draft = box_directory.join(DRAFT);
         let mut file =
             OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
         file.write_all(self.to_json().to_string().as_bytes())?;

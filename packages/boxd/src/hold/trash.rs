@@ -26,12 +26,11 @@ pub struct Trash {
 
 impl Trash {
     /// Moves a sandbox's folder out of sight; from then on it does not exist.
-    pub fn take(&mut self, folder: &Folder, name: &Path) {
-        let from = folder.boxes().join(name);
+    pub fn take(&mut self, folder: &Folder, from: &Path) {
         let outcome = loop {
             self.count += 1;
             let grave = format!("{}-{}", std::process::id(), self.count);
-            match fs::rename(&from, folder.trash().join(grave)) {
+            match fs::rename(from, folder.trash().join(grave)) {
                 // An earlier hold had our pid, and died before its trash was empty.
                 Err(error) if is_taken(&error) => {}
                 outcome => break outcome,
@@ -47,6 +46,9 @@ impl Trash {
     }
 
     pub fn unmount(&mut self, disk: Option<OwnedFd>) {
+        if disk.is_some() {
+            self.wake();
+        }
         self.disks.extend(disk);
     }
 
@@ -83,7 +85,7 @@ impl Trash {
     }
 }
 
-fn is_taken(error: &io::Error) -> bool {
+pub fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }
 

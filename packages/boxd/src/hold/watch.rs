@@ -5,6 +5,7 @@ use super::folder::Folder;
 use super::means::Means;
 use super::registry::Registry;
 use super::source::Source;
+use super::spares::Spares;
 use super::tools::Tools;
 use super::trash::Trash;
 use super::{StartError, adopt, log, record};
@@ -29,6 +30,7 @@ pub struct Hold {
     pub epoll: Epoll,
     pub clients: BTreeMap<u32, Client>,
     pub registry: Registry,
+    pub spares: Spares,
     pub trash: Trash,
     pub means: Means,
     pub tools: Tools,
@@ -59,6 +61,7 @@ impl Hold {
         let seed = cgroup::number_of(&folder.path).map_err(failed)?;
         let mut trash = Trash::default();
         let living = adopt::survivors(&folder, &boot_id, &mut trash).map_err(failed)?;
+        let spares = Spares::start(&folder, &mut trash).map_err(failed)?;
         let means = Means::find(&folder);
         let tools = Tools::make(&folder.tools(), !living.is_empty()).map_err(failed)?;
         let mut leftovers = Leftovers::default();
@@ -77,6 +80,7 @@ impl Hold {
             epoll,
             clients: BTreeMap::new(),
             registry: Registry::default(),
+            spares,
             trash,
             means,
             tools,
@@ -116,6 +120,7 @@ impl Hold {
         }
         log::note("leaving");
         self.means.groups.leave();
+        self.spares.leave();
         if self.folder.socket_identity() == self.socket {
             let _ = fs::remove_file(self.folder.socket());
         }
@@ -197,6 +202,7 @@ impl Hold {
 
     fn tidy(&mut self) {
         self.leftovers.remove_when_due();
+        self.spares.refill_when_due(&self.folder, &mut self.trash);
         match self.trash.start_when_due(&self.folder) {
             Ok(Some(remover)) => {
                 let _ = self.epoll.add(remover, epoll::READABLE, Source::Remover.token());
@@ -208,8 +214,10 @@ impl Hold {
 
     fn patience(&self) -> Option<Duration> {
         let idle_end = self.idle_since.zip(self.idle_exit).map(|(since, limit)| since + limit);
-        [self.next_ending(), self.next_check(), self.trash.due(), self.leftovers.due(), idle_end]
+        let duties = [self.spares.due(), self.trash.due(), self.leftovers.due(), idle_end];
+        [self.next_ending(), self.next_check()]
             .into_iter()
+            .chain(duties)
             .flatten()
             .min()
             .map(|due| due.saturating_duration_since(Instant::now()))

@@ -3,6 +3,9 @@ import type { Connection } from "../_kit/boxd/connection.ts";
 /** A hold that cannot stay up is not started over and over without a pause. */
 const REVIVE_AFTER_MS = 500;
 
+/** While hold dies its socket still takes connections, which die with it: the second is not the last. */
+const MOST_TRIES = 4;
+
 type Members = Readonly<Record<string, unknown>>;
 
 /** The one connection to hold on which everything is asked that is not a create. */
@@ -48,13 +51,14 @@ export function createKept(connect: () => Promise<Connection>): Kept {
 
   return {
     async call(op, members = {}) {
-      const connection = await keep();
-      try {
-        return await connection.call(op, members);
-      } catch (error) {
-        if (!connection.isOver || closed) throw error;
-        await connection.closed;
-        return (await keep()).call(op, members);
+      for (let tries = 1; ; tries += 1) {
+        const connection = await keep();
+        try {
+          return await connection.call(op, members);
+        } catch (error) {
+          if (!connection.isOver || closed || tries === MOST_TRIES) throw error;
+          await connection.closed;
+        }
       }
     },
     lacking() {
