@@ -87,7 +87,7 @@ const EXPECTED = [
   /^engine\/disks\/\d+-\d+\.ext4$/,
   /^engine\/images\/host-\d+\//,
   /^engine\/images\/oci\/trimmings-\d+\//,
-  /^engine\/images\/oci\/(records|names)\/[0-9a-f]{64}\.json$/,
+  /^engine\/images\/oci\/(records|names|setups)\/[0-9a-f]{64}\.json$/,
   /^engine\/tools\//,
 ];
 
@@ -101,10 +101,12 @@ function unexpectedFiles(home: string): string[] {
     .filter((path) => !EXPECTED.some((pattern) => pattern.test(path)));
 }
 
-/** A layer is expected as long as an image has it. */
+/** A layer is expected as long as an image or a setup has it. */
 function isOfAnImage(home: string, path: string): boolean {
   const layer = /^engine\/images\/oci\/layers\/([0-9a-f]{64})\//.exec(path)?.[1];
-  const records = join(home, "engine/images/oci/records");
-  const has = (name: string) => readFileSync(join(records, name), "utf8").includes(`"sha256:${layer}"`);
-  return layer !== undefined && entries(records).some(has);
+  const known = ["records", "setups"].flatMap((room) => {
+    const folder = join(home, "engine/images/oci", room);
+    return entries(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+  });
+  return layer !== undefined && known.some((text) => text.includes(`"sha256:${layer}"`));
 }

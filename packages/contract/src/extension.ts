@@ -22,6 +22,8 @@ export interface CreateContext extends CallContext {
   readonly orgId: string;
   /** It ends when this process does, however that comes. Left to its own end where that cannot be had. */
   readonly tethered?: boolean;
+  /** What was kept under this key lies on the image, if it is there: `Box.isSetUp` says so. */
+  readonly setupKey?: string | undefined;
   /** Told what takes so long, now and then, in a sentence for people. */
   readonly progress?: (message: string) => void;
 }
@@ -69,6 +71,8 @@ export interface Box {
   readonly workspace?: Changes;
   readonly snapshots?: Snapshots;
   readonly users?: Users;
+  /** Made with what was kept under the `setupKey`. */
+  readonly isSetUp?: boolean;
   /** Resolves when the connection is over, for whatever reason; the box may live on. */
   readonly closed: Promise<void>;
   close(): void;

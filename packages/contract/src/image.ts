@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { extensionIdSchema } from "./ids.ts";
 import { digestSchema } from "./oci.ts";
-import { envSchema, imageRefSchema } from "./spec.ts";
+import { envSchema, type Image, imageRefSchema } from "./spec.ts";
 
 /** An image that an extension keeps, so that sandboxes can be made of it at once. */
 export const keptImageSchema = z.strictObject({
@@ -86,4 +86,13 @@ export interface ImagesFacet {
   remove(ref: string): Promise<Omit<KeptImage, "extensionId">>;
   /** What has no name and no sandbox. */
   prune(): Promise<Pruned>;
+  /**
+   * What a sandbox of this image would be made of, in a word that changes when that does; the image
+   * is pulled where it is not here. Nothing where that cannot be said.
+   */
+  identify(image: Image, context: PullContext): Promise<string | undefined>;
+  /** Whether something is kept under this key, for `CreateContext.setupKey`. */
+  hasSetup(key: string): Promise<boolean>;
+  /** Keeps all that a setup wrote, a layer as `Snapshots.capture` gives it. */
+  keepSetup(key: string, layer: AsyncIterable<Uint8Array>): Promise<void>;
 }

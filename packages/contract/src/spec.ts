@@ -56,6 +56,10 @@ export const careSchema = {
   facets: z.array(facetSchema).optional(),
   /** Run one after the other before anybody gets it; each must succeed. */
   setup: z.array(argvSchema).max(32).optional(),
+  /** What must succeed in a fresh sandbox: run after a setup, before its outcome is kept, and by `profiles verify`. */
+  verify: z.array(argvSchema).max(32).optional(),
+  /** In words: what it is, how it was set up, what to do when something is amiss. Goes where the sandbox goes. */
+  runbook: z.string().max(16_384).optional(),
 } as const;
 
 /**

@@ -122,6 +122,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     orphans: new Map(),
     orphanGraceMs: options.orphanGraceMs ?? ORPHAN_GRACE_MS,
     claims: new Map(),
+    setups: new Map(),
     turns: new Map(),
     unpaid: new Map(),
     sealer: options.sealer ?? createSealer(randomBytes(32)),

@@ -23,9 +23,9 @@ export async function createThrough(
   { hold, images, pool, pass, ownFolders, explainClose }: Workshop,
   spec: SandboxSpec,
   context: CreateContext,
-): Promise<{ connection: Connection; bestEffort: string[] }> {
+): Promise<{ connection: Connection; isSetUp: boolean; bestEffort: string[] }> {
   const { sandboxId, installationId, tethered = false } = context;
-  const { root: image, env } = await images.madeOf(spec.image, context);
+  const { root: image, env, isSetUp } = await images.madeOf(spec.image, context);
   const { workspace } = spec;
   const root: Root = workspace ? { ...image, workspace: workspaceFor(workspace, ownFolders) } : image;
   pass("local.image");
@@ -50,7 +50,7 @@ export async function createThrough(
     // A folder is pinned when it is mounted: too early for an owner who is not there yet.
     const claimed = workspace ? undefined : await pool.claim(members);
     const connection = claimed ?? (await hold.create(members, () => explainClose(sandboxId)));
-    return { connection, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
+    return { connection, isSetUp, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
   } catch (error) {
     throw workspace || image.judgesLowers ? aboutFolder(error) : error;
   } finally {

@@ -80,9 +80,10 @@ export function createLocalExtension(options: LocalOptions): Extension {
     async create(spec, context) {
       const { sandboxId } = context;
       try {
-        const { connection, bestEffort } = await createThrough(workshop, spec, context);
+        const { connection, bestEffort, isSetUp } = await createThrough(workshop, spec, context);
         pass("local.answered");
-        return await open(connection, sandboxId, bestEffort, spec.workspace?.target);
+        const box = await open(connection, sandboxId, bestEffort, spec.workspace?.target);
+        return { ...box, isSetUp };
       } catch (error) {
         // Asked twice with the same id there is still one sandbox, and it is this one.
         if (SandboxerError.is(error) && error.code === "conflict") return attach(sandboxId);

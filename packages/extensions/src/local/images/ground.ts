@@ -5,6 +5,7 @@ import { type Aside, openAside } from "./aside.ts";
 import { createFlights, type Flights } from "./flights.ts";
 import { type Layers, openLayers } from "./layers.ts";
 import type { RegistryOptions } from "./registry.ts";
+import { openSetups, type Setups } from "./setups.ts";
 import { type ImageRecord, type ImageShelf, openShelf } from "./shelf.ts";
 
 export interface ImageOptions extends RegistryOptions {
@@ -28,6 +29,7 @@ export interface Ground extends StoreOptions {
   readonly layers: Layers;
   readonly shelf: ImageShelf;
   readonly flights: Flights<ImageRecord>;
+  readonly setups: Setups;
   /** The folders of an image, from the top down. */
   treesOf(record: ImageRecord): string[];
   /** How many sandboxes are made of it. */
@@ -79,5 +81,6 @@ export function openGround(options: StoreOptions): Ground {
   };
 
   const flights = createFlights<ImageRecord>();
-  return { ...options, mostBytes, aside, layers, shelf, flights, treesOf, countUsers, describe, put };
+  const setups = openSetups(join(dir, "setups"), layers, aside);
+  return { ...options, mostBytes, aside, layers, shelf, flights, setups, treesOf, countUsers, describe, put };
 }

@@ -4,13 +4,14 @@ import { parseReference } from "./reference.ts";
 
 /** Nothing goes that a sandbox lies on, and no layer that an image still has. */
 export function createRemoval(ground: Ground): Pick<ImagesFacet, "remove" | "prune"> {
-  const { shelf, layers, flights, aside, lowersInUse, countUsers, describe } = ground;
+  const { shelf, layers, setups, flights, aside, lowersInUse, countUsers, describe } = ground;
 
   const clearLayers = async (): Promise<{ layers: number; bytes: number }> => {
     // Another process has layers here before it says what they are of.
     if (await aside.isUsedByOthers()) return { layers: 0, bytes: 0 };
     const used = new Set((await lowersInUse()).flat());
     const wanted = new Set((await shelf.list()).flatMap((record) => record.layers));
+    for (const layer of (await setups.list()).values()) wanted.add(layer);
     const cleared = { layers: 0, bytes: 0 };
     for (const diffId of await layers.list()) {
       if (wanted.has(diffId) || used.has(layers.treeOf(diffId))) continue;
@@ -53,6 +54,10 @@ export function createRemoval(ground: Ground): Pick<ImagesFacet, "remove" | "pru
           if (named.has(record.digest) || (await countUsers(record)) > 0) continue;
           await shelf.remove(record.digest);
           images.push(record.digest);
+        }
+        const used = new Set((await lowersInUse()).flat());
+        for (const [key, layer] of await setups.list()) {
+          if (!used.has(layers.treeOf(layer))) await setups.remove(key);
         }
         return { images, ...(await clearLayers()) };
       }),

@@ -1,4 +1,5 @@
 import { type CreateContext, type ImagesFacet, type PullContext, SandboxerError } from "@sandboxer/contract";
+import { identifyHost } from "../host-image.ts";
 import type { Made, Sensitive } from "../root.ts";
 import { type Ground, openGround, type StoreOptions } from "./ground.ts";
 import { importImage } from "./import.ts";
@@ -14,6 +15,8 @@ export interface ImageStore extends ImagesFacet {
   madeOf(ref: string, context: Pick<CreateContext, "progress" | "signal">): Promise<Made>;
   /** The same of the image that a file is an archive of. */
   madeOfTarball(path: string): Promise<Made>;
+  /** The folder with what is kept of a setup. */
+  treeOfSetup(key: string): Promise<string | undefined>;
   /** Clears away what a pull left that died. */
   sweep(): Promise<void>;
   close(): void;
@@ -21,7 +24,7 @@ export interface ImageStore extends ImagesFacet {
 
 export function openImageStore(options: StoreOptions, sensitive: Sensitive): ImageStore {
   const ground = openGround(options);
-  const { shelf, layers, aside, flights, treesOf, describe } = ground;
+  const { shelf, layers, setups, aside, flights, treesOf, describe } = ground;
 
   const find = async (ref: string): Promise<ImageRecord | undefined> => {
     const { name, digest } = parseReference(ref);
@@ -57,6 +60,17 @@ export function openImageStore(options: StoreOptions, sensitive: Sensitive): Ima
     list: async () => Promise.all((await shelf.list()).map(describe)),
     pull: async (ref, context) => describe(await get(ref, context)),
     import: async (source, how) => describe(await importImage(ground, source, how)),
+    async identify(image, context) {
+      if (image.kind === "host") return identifyHost();
+      if (image.kind === "rootfs") return undefined;
+      return ((await find(image.ref)) ?? (await get(image.ref, context))).digest;
+    },
+    hasSetup: async (key) => (await setups.find(key)) !== undefined,
+    keepSetup: (key, layer) => setups.keep(key, layer),
+    async treeOfSetup(key) {
+      const layer = await setups.find(key);
+      return layer === undefined ? undefined : layers.treeOf(layer);
+    },
     async sweep() {
       // It may have had layers already that nothing leads to.
       if (await aside.sweep()) await removal.prune();
