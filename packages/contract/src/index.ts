@@ -266,6 +266,7 @@ export {
   imageSchema,
   MAXIMUM_TTL_MS,
   MINIMUM_TTL_MS,
+  namesHostFolder,
   type SandboxSpec,
   sandboxSpecSchema,
 } from "./spec.ts";

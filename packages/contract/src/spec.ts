@@ -16,7 +16,14 @@ export const imageRefSchema = z
  * `oci` an image by the name its extension knows it under.
  */
 export const imageSchema = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("host") }),
+  z.strictObject({
+    kind: z.literal("host"),
+    /** More of this machine's folders, read-only and under their own names; each with a `bin` has it in PATH. */
+    tools: z
+      .array(z.string().startsWith("/", "a folder of tools is named by an absolute path"))
+      .max(16)
+      .optional(),
+  }),
   z.strictObject({
     kind: z.literal("rootfs"),
     path: z.string().startsWith("/", "a rootfs is named by an absolute path"),
@@ -27,6 +34,11 @@ export const imageSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 export type Image = z.infer<typeof imageSchema>;
+
+/** Whether it shows a sandbox a folder of this machine that somebody chose. */
+export function namesHostFolder(image: Image | undefined): boolean {
+  return image?.kind === "rootfs" || (image?.kind === "host" && (image.tools ?? []).length > 0);
+}
 
 export const envSchema = z.record(
   z.string().regex(/^[^=\0]+$/, "a variable's name has neither = nor NUL"),

@@ -52,10 +52,15 @@ export async function createThrough(
     const connection = claimed ?? (await hold.create(members, () => explainClose(sandboxId)));
     return { connection, isSetUp, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
   } catch (error) {
-    throw workspace || image.judgesLowers ? aboutFolder(error) : error;
+    throw workspace || isChosen(image) ? aboutFolder(error) : error;
   } finally {
     if (!workspace) pool.replenishLater(members, spec.pool);
   }
+}
+
+/** Whether it has folders of somebody's choice in it. */
+function isChosen({ judgesLowers, mounts }: Root): boolean {
+  return judgesLowers === true || mounts.some(({ judged }) => judged);
 }
 
 function aboutFolder(error: unknown): unknown {

@@ -87,7 +87,9 @@ async function buildSkeleton(place: string): Promise<void> {
 const CHANGING = ["/usr", "/usr/bin", "/usr/lib", "/usr/local/bin", "/var/lib/dpkg/status", "/var/lib/rpm"];
 
 /** Which programs a sandbox of the host image sees, in a word that changes when they do. */
-export async function identifyHost(): Promise<string> {
-  const times = CHANGING.map(async (path) => (await stat(path).catch(() => undefined))?.mtimeMs ?? 0);
-  return `host-${SKELETON_VERSION}-${(await Promise.all(times)).join("-")}`;
+export async function identifyHost(tools: readonly string[] = []): Promise<string> {
+  const times = [...CHANGING, ...tools].map(
+    async (path) => (await stat(path).catch(() => undefined))?.mtimeMs ?? 0,
+  );
+  return JSON.stringify(["host", SKELETON_VERSION, tools, await Promise.all(times)]);
 }

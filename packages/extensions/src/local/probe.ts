@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import type { Finding, Probe } from "@sandboxer/contract";
 import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
 import { findLimits } from "./find-limits.ts";
+import { findTools } from "./find-tools.ts";
 import { findUsers } from "./find-users.ts";
 
 const run = promisify(execFile);
@@ -17,7 +18,7 @@ export async function probeHost(boxdPath: string): Promise<Probe> {
   ];
   const lacking = findings.find((finding) => !finding.ok);
   // Without these there are still sandboxes; each says what is not in force.
-  findings.push(await findLimits(), await findUsers());
+  findings.push(await findLimits(), await findUsers(), await findTools());
   if (!lacking) return { status: "offer", findings };
   return { status: "unavailable", reason: lacking.message, fix: lacking.fix ?? "", findings };
 }

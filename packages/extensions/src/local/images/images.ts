@@ -3,6 +3,7 @@ import { type CreateContext, type Image, SandboxerError } from "@sandboxer/contr
 import { prepareHostImage } from "../host-image.ts";
 import type { Made, Sensitive } from "../root.ts";
 import type { ImageStore } from "./store.ts";
+import { withTools } from "./tools.ts";
 
 export interface Images {
   /** With what is kept under the `setupKey` on it, if it is there. */
@@ -36,7 +37,7 @@ export function openImages(imagesDir: string, store: ImageStore, sensitive: Sens
         throw error;
       },
     );
-    return host;
+    return withTools(await host, image.tools ?? [], sensitive);
   };
   return {
     async madeOf(image, context) {

@@ -61,7 +61,7 @@ export function openImageStore(options: StoreOptions, sensitive: Sensitive): Ima
     pull: async (ref, context) => describe(await get(ref, context)),
     import: async (source, how) => describe(await importImage(ground, source, how)),
     async identify(image, context) {
-      if (image.kind === "host") return identifyHost();
+      if (image.kind === "host") return identifyHost(image.tools);
       if (image.kind === "rootfs") return undefined;
       return ((await find(image.ref)) ?? (await get(image.ref, context))).digest;
     },
