@@ -15,6 +15,7 @@ const QUESTIONS: Readonly<Record<string, () => Promise<{ question: Question }>>>
   docker: () => import("./questions/docker.ts"),
   files: () => import("./questions/files.ts"),
   state: () => import("./questions/state.ts"),
+  images: () => import("./questions/images.ts"),
   egress: () => import("./questions/egress.ts"),
   waist: () => import("./questions/waist.ts"),
 };

@@ -44,9 +44,16 @@ export function openLayers({ dir, boxdPath, aside, mostBytes, pass }: LayersOpti
   const placeOf = (diffId: string) => join(dir, diffId.slice("sha256:".length));
   const underWay = new Map<string, Promise<string>>();
 
+  // What is in its place never changes; another process may remove it, which the create then says.
+  const known = new Map<string, LayerFacts>();
   const facts = async (diffId: string): Promise<LayerFacts | undefined> => {
+    const found = known.get(diffId);
+    if (found) return found;
     const text = await readFile(join(placeOf(diffId), "layer.json"), "utf8").catch(() => undefined);
-    return text === undefined ? undefined : (JSON.parse(text) as LayerFacts);
+    if (text === undefined) return undefined;
+    const read = JSON.parse(text) as LayerFacts;
+    known.set(diffId, read);
+    return read;
   };
 
   const make = async (source: LayerSource): Promise<string> => {
@@ -92,7 +99,10 @@ export function openLayers({ dir, boxdPath, aside, mostBytes, pass }: LayersOpti
       const names = await readdir(dir).catch(() => []);
       return names.filter((name) => HEX.test(name)).map((name) => `sha256:${name}`);
     },
-    remove: (diffId) => aside.remove(placeOf(diffId)),
+    async remove(diffId) {
+      known.delete(diffId);
+      await aside.remove(placeOf(diffId));
+    },
   };
 }
 
