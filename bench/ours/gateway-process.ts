@@ -12,6 +12,8 @@ const SANDBOXER = fileURLToPath(new URL("../../apps/cli/bin/sandboxer.js", impor
 
 export interface GatewayProcess {
   readonly client: Client;
+  readonly url: string;
+  readonly apiKey: string;
   /** From its start until it has said that it is ready. */
   readonly readyMs: number;
   residentMiB(): number;
@@ -37,6 +39,8 @@ export async function openGatewayProcess({ scratch }: Place): Promise<GatewayPro
     const client = createClient({ url, apiKey });
     return {
       client,
+      url,
+      apiKey,
       readyMs,
       residentMiB: () =>
         Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${up.pid}/status`, "utf8"))?.[1]) / 1024,

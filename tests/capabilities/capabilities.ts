@@ -1,5 +1,7 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { findCargo } from "../../scripts/cargo.js";
@@ -90,6 +92,11 @@ export const CAPABILITIES = {
       throw new Error("no network namespaces: run the tests as root of a machine or a privileged container");
     });
   },
+  /** E2B's own package for Python, from wherever this machine's pip has its packages. */
+  "python-e2b": async () => {
+    await ensureDebianPackage("python3-venv");
+    return { python: await pythonWith("e2b") };
+  },
   bubblewrap: () => program("bubblewrap", "/usr/bin/bwrap"),
   runc: () => program("runc", "/usr/sbin/runc"),
   "docker-registry": () => program("docker-registry", "/usr/bin/docker-registry"),
@@ -110,6 +117,24 @@ export const CAPABILITIES = {
 
 export type Capability = keyof typeof CAPABILITIES;
 export type Given<Name extends Capability> = Awaited<ReturnType<(typeof CAPABILITIES)[Name]>>;
+
+/** In a folder of the tests' own; nothing of the machine's Python is changed. */
+async function pythonWith(name: string): Promise<string> {
+  const folder = join(homedir(), ".cache", "sandboxer-tests", `python-${name}`);
+  const python = join(folder, "bin", "python3");
+  const works = () => run(python, ["-c", `import ${name}`]);
+  try {
+    await works();
+  } catch {
+    await run("python3", ["-m", "venv", folder]);
+    const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", name];
+    await run(python, install, { timeout: 120_000 }).catch(() => {
+      throw new Error(`pip cannot get ${name}: a mirror of Python's packages is needed`);
+    });
+    await works();
+  }
+  return python;
+}
 
 async function program(debianPackage: string, path: string): Promise<{ path: string }> {
   await ensureDebianPackage(debianPackage);

@@ -38,13 +38,14 @@ export function directSubject(extension: Extension, image: Image = { kind: "host
   return {
     async create(input = {}) {
       const sandboxId = newSandboxId();
-      const box = await extension.create(
-        { ...PLAIN_SPEC, image, ...input },
-        { installationId, orgId, sandboxId },
-      );
+      const spec = { ...PLAIN_SPEC, image, ...input };
+      const context = { installationId, orgId, sandboxId };
+      let box = await extension.create(spec, context);
       return {
         id: sandboxId,
-        files: box.files,
+        get files() {
+          return box.files;
+        },
         exec: (request) => box.exec(execRequestSchema.parse(request), attachmentId),
         attachProcess: (id, from) => box.attachProcess(id, from),
         processes: () => box.processes(),
@@ -52,6 +53,12 @@ export function directSubject(extension: Extension, image: Image = { kind: "host
         ports: box.ports ?? { dial: unsupported },
         pause: async () => facet(extension.pause).pause(box.ref, { installationId }),
         resume: async () => facet(extension.pause).resume(box.ref, { installationId }),
+        async stop() {
+          await facet(extension.stop).stop(box.ref, context);
+        },
+        async start() {
+          box = await facet(extension.stop).start(spec, context);
+        },
         metrics: async () => facet(extension.metrics).read(box.ref, { installationId }),
       };
     },

@@ -30,6 +30,8 @@ async function openThroughCore(): Promise<Subject> {
         ports: { dial: (port) => core.dial(principal, id, port) },
         pause: () => core.pause(principal, id),
         resume: () => core.resume(principal, id),
+        stop: () => core.stop(principal, id),
+        start: () => core.resume(principal, id),
         metrics: () => core.metrics(principal, id),
         files: lazily(() => core.files(principal, id)),
       };

@@ -25,7 +25,7 @@ describe("the README does what it says", () => {
   const shell = (script: string, env: object = {}) =>
     run("sh", ["-euc", script], {
       cwd: root,
-      timeout: 60_000,
+      timeout: 150_000,
       env: { ...process.env, SANDBOXER_HOME: home, ...env },
     });
 
@@ -53,14 +53,20 @@ describe("the README does what it says", () => {
     expect((await shell("npx sandboxer ls --json")).stdout).not.toContain("running");
   });
 
-  it("walks through a project, copy-on-write", async () => {
-    const block = blocks("sh").find((body) => body.includes("-w . --")) ?? "";
-    const bin = join(root, "node_modules/.bin");
-    const { stdout, stderr } = await shell(block.replaceAll("npx sandboxer", `${bin}/sandboxer`));
+  it("walks through a project, copy-on-write, as it stands", async () => {
+    const block = blocks("sh").find((body) => body.includes("-w $project --")) ?? "";
+    for (const verb of ["run", "diff", "apply", "fork", "rollback", "receipt", "rm"]) {
+      expect(block).toContain(`npx sandboxer ${verb} `);
+    }
+    const { stdout, stderr } = await shell(`${block}cat $project/notes; ls $project; rm -r $project`);
     expect(stderr).toBe("");
     expect(stdout).toContain("-two\n+zwei\n");
-    expect(stdout).toMatch(/\nnotes\n[a-z0-9]{20}\n$/);
-  });
+    expect(stdout, "the copy kept what was taken back in the first").toMatch(/^A +more/m);
+    expect(stdout).toMatch(/^where {4}local on /m);
+    expect(stdout).toMatch(/^cost {5}\$0\.0/m);
+    expect(stdout).toMatch(/\n[a-z0-9]{20}\n[a-z0-9]{20}\none\nzwei\nnotes\n$/);
+    expect((await shell("npx sandboxer ls --json")).stdout).not.toContain("running");
+  }, 180_000);
 
   it("runs the TypeScript example", async () => {
     const gateway = await openGateway({ home, listen: { host: "127.0.0.1", port: 0 }, log: () => {} });

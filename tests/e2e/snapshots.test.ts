@@ -41,7 +41,10 @@ describe("snapshots and forks from the command line", () => {
   }, 60_000);
 
   it("restores the files, and each goes its own way", async () => {
-    await said(here, "create", "--name", "copy", "--from", "base");
+    await said(here, "restore", "base", "--name", "copy");
+    const again = JSON.parse(await said(here, "restore", "base", "--ttl", "5m", "--json"));
+    expect(again).toMatchObject({ state: "running", spec: { ttlMs: 300_000 } });
+    await said(here, "rm", again.id);
     expect(await sh(here, "copy", "cat ~/link; stat -c '%a %U' ~/deep")).toBe("one\n700 user");
     await sh(here, "copy", "echo two > ~/deep/file");
     expect(await sh(here, "source", "cat ~/deep/file")).toBe("one");

@@ -225,7 +225,7 @@ describe("the waist, from outside", () => {
     const copy = join(home, "copy.db");
     expect((await cli("backup", copy)).code).toBe(0);
     expect((await cli("backup", copy)).code).toBe(73);
-    expect((await cli("restore", copy)).stderr).toContain("already runs");
+    expect((await cli("backup", "restore", copy)).stderr).toContain("already runs");
     expect((await cli("webhooks", "create", "https://127.0.0.1/")).stderr).toContain("inside a network");
   });
 });

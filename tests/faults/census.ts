@@ -56,7 +56,7 @@ export function takeCensus(home: string): Census {
       ...mounts.filter((line) => line.includes(" nsfs ") && ours(line)),
     ],
     sockets: readFileSync("/proc/net/unix", "utf8").split("\n").filter(ours),
-    boxes: entries(join(home, "engine/boxes")),
+    boxes: [...entries(join(home, "engine/boxes")), ...entries(join(home, "engine/layers"))],
     trash: entries(join(home, "engine/trash")),
     files: unexpectedFiles(home),
     rows: rowsOf(home).flatMap(({ id, state, ended }) => (ended ? [] : [`${id} ${state}`])),
@@ -80,11 +80,12 @@ function sandboxIdsOf(home: string): string[] {
 
 const EXPECTED = [
   /^(root|secrets|snapshot)\.key$/,
+  /^tls\.(key|pem)$/,
   /^state\.db(-wal|-shm)?$/,
   /^gateway\.lock(-journal)?$/,
   /^config\.yaml$/,
   /^engine\/(hold\.(lock|log|sock)|cgroups)$/,
-  /^engine\/disks\/\d+-\d+\.ext4$/,
+  /^engine\/disks\/\d+-\d+(-durable)?\.ext4$/,
   /^engine\/images\/host-\d+\//,
   /^engine\/images\/oci\/trimmings-\d+\//,
   /^engine\/images\/oci\/(records|names|setups)\/[0-9a-f]{64}\.json$/,

@@ -17,7 +17,20 @@ const places = [...FAIL_POINTS, ...LOCAL_FAIL_POINTS];
 const placesOf = (...verbs: string[]) =>
   places.filter((place) => verbs.some((verb) => place.startsWith(verb)));
 const REFUSED = ["create.refused", "create.discarded", "create.failed"];
-const OTHER = ["exec.", "pause.", "resume.", "attach.", "detach.", "destroy.", "gone."];
+const OTHER = [
+  "exec.",
+  "pause.",
+  "resume.",
+  "stop.",
+  "start.",
+  "snapshot.",
+  "restore.",
+  "fork.",
+  "attach.",
+  "detach.",
+  "destroy.",
+  "gone.",
+];
 const CREATING = placesOf("create.", "local.").filter((place) => !REFUSED.includes(place));
 
 /** As a client does that never heard the answer: the same request under the same word. */

@@ -104,4 +104,22 @@ describe("setups", () => {
     expect(two.info.spec.runbook).toBe("Made.");
     await Promise.all([one.destroy(), two.destroy()]);
   });
+
+  it("are part of what a snapshot takes, and of what is started again", async () => {
+    const steps = [["sh", "-c", "date +%s%N > ~/ran; echo x > ~/changed"]];
+    const body = { setup: steps, ttlMs: 60_000, persistence: "persistent" as const };
+    const first = await client.sandboxes.create(body);
+    const second = await client.sandboxes.create(body);
+    await said(second, "echo y > ~/changed; echo z > ~/own");
+    const { id } = await second.snapshot();
+    const copy = await client.sandboxes.create({ from: id, ttlMs: 60_000 });
+    const all = "cat ~/ran ~/changed ~/own";
+    const before = await said(second, all);
+    expect(before).toMatch(/^\d+\ny\nz$/);
+    expect(await said(copy, all)).toBe(before);
+    await second.stop();
+    await second.start();
+    expect(await said(second, all)).toBe(before);
+    for (const one of [first, second, copy]) await one.destroy();
+  });
 });

@@ -5,6 +5,14 @@ import { documentOf } from "../../apps/gateway/src/openapi/document.ts";
 import { ROUTES } from "../../apps/gateway/src/rest/table.ts";
 import { requires } from "../capabilities/requires.ts";
 import {
+  hiddenFrom,
+  MAKES,
+  makeNamed,
+  NAMED_IN_BODIES,
+  pathNamesOf,
+  unknownNamings,
+} from "./matrix/names.ts";
+import {
   type Asked,
   type Document,
   type Named,
@@ -23,8 +31,10 @@ const OPERATIONS = operationsOf(documentOf(ROUTES) as unknown as Document);
 const GUARDED = OPERATIONS.filter(({ isPublic }) => !isPublic);
 const each = (operations: readonly Operation[]) => operations.map((one) => [one.name, one] as const);
 const ofJson = OPERATIONS.filter(({ body }) => body);
-/** What belongs to somebody. A profile is the whole org's, and a connection only its opener's. */
-const OWNED = GUARDED.filter(({ path }) => /\{(?:id|key)\}/.test(path));
+/** What names something that belongs to somebody. */
+const OWNED = GUARDED.filter(
+  (operation) => hiddenFrom(pathNamesOf(operation)).length > 0 && !MAKES.includes(operation.name),
+);
 /** Any key may ask for a connection, and is told of none but those it opened itself. */
 const RIGHTFUL = GUARDED.filter(({ needs, path }) => needs && !path.includes("{connection}"));
 
@@ -36,13 +46,12 @@ describe("AZ-1 every route, for everybody who may not", () => {
   beforeAll(async () => {
     tenants = await openTenants({ listen: { host: "127.0.0.1", port: 0 } });
     const create = () => tenants.owner.sandboxes.create({ ttlMs: 600_000 });
-    Object.assign(sandboxes, { running: await create(), over: await create(), paused: await create() });
+    Object.assign(sandboxes, { over: await create(), paused: await create() });
     await sandboxes.over.destroy();
     await sandboxes.paused.pause();
-    const process = await sandboxes.running.exec({ argv: ["sleep", "600"] });
-    process.detach();
-    const { key } = await tenants.owner.keys.create({ name: "child" });
-    owned = { ...absent(), id: sandboxes.running.id, process: process.id, key: key.id };
+    const rest = ["process", "key", "ref", "webhook", "attachment", "snapshot", "secret", "approval"];
+    owned = await makeNamed(tenants, rest);
+    sandboxes.running = await tenants.owner.sandboxes.get(owned.id);
   });
   afterAll(() => tenants?.close());
 
@@ -86,31 +95,80 @@ describe("AZ-1 every route, for everybody who may not", () => {
     expect(answer).toMatchObject({ status: 403, code: "policy_denied" });
   });
 
-  it.each(each(OWNED))("%s: another's is as absent", async (_, operation) => {
-    for (const apiKey of [tenants.strangerKey, tenants.siblingKey]) {
-      const nothing = absent();
-      const theirs = await ask(operation, { named: owned, apiKey });
-      const none = await ask(operation, { named: { ...owned, id: nothing.id, key: nothing.key }, apiKey });
-      const plain = (text: string, named: Named) =>
-        text.replaceAll(named.id, "<id>").replaceAll(named.key, "<key>").replaceAll(tenants.ownerKey, "");
-      expect(theirs).toMatchObject({ status: 404, code: "not_found" });
-      expect(plain(theirs.text, owned)).toBe(plain(none.text, nothing));
+  it("knows everything that a request can name, wherever it stands", () => {
+    expect(unknownNamings(GUARDED)).toEqual([]);
+    const names = new Set(GUARDED.flatMap(pathNamesOf));
+    expect([...names].sort()).toEqual(Object.keys(absent()).sort());
+    expect(() => hiddenFrom(["nosuch"])).toThrow("add it to names.ts");
+  });
+
+  /** The answer to somebody who names the owner's, and to the same who names what never was. */
+  async function compare(operation: Operation, apiKey: string, bodyOf?: (named: Named) => object) {
+    const nothing: Named = { ...absent(), port: owned.port };
+    const answers = [];
+    for (const named of [owned, nothing]) {
+      const body = bodyOf && { ...operation.body, ...bodyOf(named) };
+      const { text, ...rest } = await ask(operation, { named, apiKey, ...(body && { body }) });
+      const plain = Object.entries(named)
+        .filter(([name]) => name !== "port" && name !== "process")
+        .reduce((said, [name, id]) => said.replaceAll(id, `<${name}>`), text);
+      answers.push({ ...rest, text: plain });
     }
+    return answers;
+  }
+  const keyOf = (who: "stranger" | "sibling") => tenants[`${who}Key`];
+
+  it.each(each(OWNED))("%s: another's is as absent", async (_, operation) => {
+    for (const who of hiddenFrom(pathNamesOf(operation))) {
+      const [theirs, none] = await compare(operation, keyOf(who));
+      expect(theirs, who).toMatchObject({ status: 404, code: "not_found" });
+      expect(theirs, who).toEqual(none);
+    }
+  });
+
+  it.each(NAMED_IN_BODIES.map((one) => [`${one.operation} ${one.names}`, one] as const))(
+    "%s in its body: another's is as absent",
+    async (_, { operation: name, names, isBlind, body }) => {
+      const operation = GUARDED.find((one) => one.name === name);
+      if (!operation) throw new Error(`there is no ${name}`);
+      const withoutExample = { ...operation, body: {} };
+      for (const who of hiddenFrom(names)) {
+        const [theirs, none] = await compare(withoutExample, keyOf(who), body);
+        expect(theirs, who).toMatchObject({ status: isBlind ? 200 : 404 });
+        expect(theirs, who).toEqual(none);
+      }
+      const mine = { named: owned, apiKey: tenants.ownerKey, body: body(owned) };
+      expect([undefined, "invalid_state", "invalid_request"], "control").toContain(
+        (await ask(withoutExample, mine)).code,
+      );
+    },
+  );
+
+  it("exec through another's attachment: as through none", async () => {
+    const operation = GUARDED.find(({ name }) => name === "POST /v1/sandboxes/{id}/exec") as Operation;
+    const mine = await makeNamed(tenants, ["id"]);
+    const texts = [];
+    for (const { attachment } of [owned, absent()]) {
+      const headers = { "sandboxer-attachment": attachment };
+      const answer = await ask(operation, { named: mine, apiKey: tenants.ownerKey, headers });
+      expect(answer).toMatchObject({ status: 404 });
+      texts.push(answer.text.replaceAll(attachment, "<attachment>"));
+    }
+    expect(texts[0]).toBe(texts[1]);
   });
 
   it.each(each(OWNED.filter(({ path }) => !path.includes("{connection}"))))(
     "%s: control, its owner is let in",
     async (_, operation) => {
-      const mine = await tenants.owner.sandboxes.create({ ttlMs: 60_000 });
-      const process = await mine.exec({ argv: ["sleep", "60"] });
-      process.detach();
-      const { key } = await tenants.owner.keys.create({});
-      const named = { ...owned, id: mine.id, process: process.id, key: key.id };
-      const { code } = await ask(operation, { named, apiKey: tenants.ownerKey });
+      const named = await makeNamed(tenants, pathNamesOf(operation));
+      const isRoots = /\{(webhook|approval)\}/.test(operation.path);
+      const apiKey = isRoots ? tenants.gateway.apiKey : tenants.ownerKey;
+      const body = NAMED_IN_BODIES.find((one) => one.operation === operation.name)?.body(named);
+      const { code } = await ask(operation, { named, apiKey, ...(body && { body }) });
       expect([undefined, "path_not_found", "port_closed", "invalid_state", "invalid_request"]).toContain(
         code,
       );
-      await mine.destroy();
+      if (operation.path.includes("{id}")) await (await tenants.owner.sandboxes.get(named.id)).destroy();
     },
   );
 
@@ -162,10 +220,11 @@ describe("AZ-1 every route, for everybody who may not", () => {
       // What only reads or ends is right in every state.
       const settled = ["sandbox.read", "sandbox.destroy"].includes(operation.needs ?? "");
       for (const state of ["over", "paused"] as const) {
-        if (state === "paused" && (settled || operation.path.endsWith("/resume"))) continue;
+        if (state === "paused" && (settled || /\/(resume|start|stop)$/.test(operation.path))) continue;
         const named = { ...owned, id: sandboxes[state].id };
         const { status, code } = await ask(operation, { named, apiKey: tenants.ownerKey });
-        if (status < 300) expect(settled || /pause|extend|recreate/.test(operation.path), state).toBe(true);
+        if (status < 300)
+          expect(settled || /pause|extend|recreate|elevations/.test(operation.path), state).toBe(true);
         else expect(["sandbox_gone", "invalid_state", "not_found"], state).toContain(code);
       }
     },

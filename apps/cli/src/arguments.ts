@@ -53,6 +53,11 @@ export function mebibytes(text: string): number {
   return positive(Number(amount) * (unit === "G" ? 1_024 : 1), wrong);
 }
 
+export function wholeNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Give a whole number, at least 1.");
+}
+
 export function processors(text: string): number {
   const count = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (!(count > 0)) throw new InvalidArgumentError("Give a number of processors such as 0.5 or 2.");

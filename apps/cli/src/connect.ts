@@ -10,8 +10,16 @@ export type Handle = Pick<Sandbox, "id" | "info" | "exec" | "workspace" | "destr
   through(attachmentId: string): Pick<Sandbox, "exec">;
 };
 
+/** Where a gateway is, and the key for it. */
+export interface Found {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly home: string;
+}
+
 /** The gateway that SANDBOXER_URL names, or the one that runs for this home. */
-async function connectToRunning(home: string): Promise<Client | undefined> {
+export async function findGateway(): Promise<Found | undefined> {
+  const home = await homeOfThis();
   const { findRootKey, findRunning } = await import("@sandboxer/gateway/home");
   const running = findRunning(home)?.url;
   const url = process.env.SANDBOXER_URL || running;
@@ -24,8 +32,14 @@ async function connectToRunning(home: string): Promise<Client | undefined> {
       hint: "Set SANDBOXER_API_KEY to a key of that gateway.",
     });
   }
+  return { url, apiKey, home };
+}
+
+async function connectToRunning(): Promise<Client | undefined> {
+  const found = await findGateway();
+  if (!found) return undefined;
   const { createClient } = await import("@sandboxer/sdk");
-  return createClient({ url, apiKey });
+  return createClient(found);
 }
 
 /**
@@ -33,9 +47,9 @@ async function connectToRunning(home: string): Promise<Client | undefined> {
  * The engine's sandboxes outlive their gateway, so that works for every command.
  */
 export async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
-  const home = await homeOfThis();
-  const running = await connectToRunning(home);
+  const running = await connectToRunning();
   if (running) return work(running);
+  const home = await homeOfThis();
   const [{ openGateway, silent }, { createClient }] = await Promise.all([
     import("@sandboxer/gateway"),
     import("@sandboxer/sdk"),
@@ -56,9 +70,9 @@ export async function withSandboxes<T>(
   work: (sandboxes: Sandboxes) => Promise<T>,
   { tethered = false } = {},
 ): Promise<T> {
-  const home = await homeOfThis();
-  const running = await connectToRunning(home);
+  const running = await connectToRunning();
   if (running) return work(running.sandboxes);
+  const home = await homeOfThis();
   const { openWithin } = await import("@sandboxer/gateway/within");
   const { sandboxes, close } = await openWithin(home, { tethered });
   try {

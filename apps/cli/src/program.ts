@@ -16,10 +16,13 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     inspect: () => import("./commands/inspect.ts"),
     pause: () => import("./commands/pause.ts"),
     resume: () => import("./commands/resume.ts"),
+    stop: () => import("./commands/stop.ts"),
+    start: () => import("./commands/start.ts"),
     extend: () => import("./commands/extend.ts"),
     recreate: () => import("./commands/recreate.ts"),
     reach: () => import("./commands/reach.ts"),
     net: () => import("./commands/net.ts"),
+    elevate: () => import("./commands/elevate.ts"),
     stats: () => import("./commands/stats.ts"),
     receipt: () => import("./commands/receipt.ts"),
     rm: () => import("./commands/rm.ts"),
@@ -37,13 +40,11 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     diff: () => import("./commands/diff.ts"),
     apply: () => import("./commands/apply.ts"),
     rollback: () => import("./commands/rollback.ts"),
-    snapshot: () => import("./commands/snapshot.ts"),
-    snapshots: () => import("./commands/snapshots.ts"),
-    fork: () => import("./commands/fork.ts"),
   },
   "Copies of one:": {
     snapshot: () => import("./commands/snapshot.ts"),
     snapshots: () => import("./commands/snapshots.ts"),
+    restore: () => import("./commands/restore.ts"),
     fork: () => import("./commands/fork.ts"),
   },
   "Sharing one:": {
@@ -57,6 +58,8 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     doctor: () => import("./commands/doctor.ts"),
     orgs: () => import("./commands/orgs.ts"),
     keys: () => import("./commands/keys.ts"),
+    secrets: () => import("./commands/secrets.ts"),
+    approvals: () => import("./commands/approvals.ts"),
     budget: () => import("./commands/budget.ts"),
     profiles: () => import("./commands/profiles.ts"),
     route: () => import("./commands/route.ts"),
@@ -64,7 +67,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     audit: () => import("./commands/audit.ts"),
     webhooks: () => import("./commands/webhooks.ts"),
     backup: () => import("./commands/backup.ts"),
-    restore: () => import("./commands/backup.ts"),
+    env: () => import("./commands/env.ts"),
     completion: () => import("./commands/completion.ts"),
   },
 };
@@ -75,13 +78,17 @@ function headingOf(name: string): string {
   return Object.keys(GROUPS).find((heading) => name in (GROUPS[heading] ?? {})) ?? "Others:";
 }
 
-/** Misuse of the command line; `invalid_request` has the same in the error table. */
-const USAGE_EXIT_CODE = 2;
+interface Saying {
+  readonly version: string;
+  /** Errors are then said by whoever runs the program. */
+  readonly asJson: boolean;
+}
 
-export async function runProgram(
-  args: readonly string[],
-  { version, asJson }: { version: string; asJson: boolean },
-): Promise<void> {
+/** With all of its commands, or with these. */
+export async function buildProgram(
+  { version, asJson }: Saying,
+  wanted: readonly (() => Promise<CommandModule>)[] = Object.values(COMMANDS),
+): Promise<Command> {
   const program = new Command("sandboxer")
     .description("An isolated place to run code, in one command.")
     .version(version, "-v, --version")
@@ -90,18 +97,25 @@ export async function runProgram(
     .exitOverride()
     .configureOutput({ writeErr: (text) => asJson || process.stderr.write(text) })
     .addHelpText("after", EXAMPLES);
-  // What completes words must know them all.
-  const named = args[0] === "completion" ? undefined : COMMANDS[args[0] ?? ""];
-  const wanted = named ? [named] : Object.values(COMMANDS);
   const modules = new Set(await Promise.all(wanted.map((load) => load())));
   for (const module of modules) module.register(program);
   for (const command of program.commands) command.helpGroup(headingOf(command.name()));
+  return program;
+}
+
+/** Misuse of the command line; `invalid_request` has the same in the error table. */
+const USAGE_EXIT_CODE = 2;
+
+export async function runProgram(args: readonly string[], saying: Saying): Promise<void> {
+  // What completes words must know them all.
+  const named = args[0] === "completion" ? undefined : COMMANDS[args[0] ?? ""];
+  const program = await buildProgram(saying, named && [named]);
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) process.exit(0);
-    if (!asJson) process.exit(USAGE_EXIT_CODE);
+    if (!saying.asJson) process.exit(USAGE_EXIT_CODE);
     const { SandboxerError } = await import("@sandboxer/contract");
     throw new SandboxerError("invalid_request", error.message.replace(/^error: /, ""));
   }

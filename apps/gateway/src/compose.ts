@@ -1,12 +1,15 @@
 import type { Core } from "@sandboxer/core";
 import { loadConfig } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
+import { createE2bFront } from "./e2b/front.ts";
+import { responseOf } from "./exchange.ts";
 import { createGround } from "./ground.ts";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
 import { type InstallationOptions, openInstallation } from "./installation.ts";
 import { lockHome } from "./lock.ts";
 import { createLog, type Log } from "./log.ts";
 import { createLimits } from "./observe/limits.ts";
+import { openOwnCertificate } from "./own-certificate.ts";
 import { previewPlace } from "./previews/address.ts";
 import { createPreviews } from "./previews/previews.ts";
 import { createApp } from "./rest/app.ts";
@@ -58,13 +61,16 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     const ground = createGround(core, { previews: { place }, ...limits });
     const allowed = allowedOf(config, options.listen);
     const app = createApp(ground, log, allowed);
-    const fetch = (url: string, init?: RequestInit) => Promise.resolve(app.fetch(new Request(url, init)));
+    const fetch = async (url: string, init?: RequestInit) => responseOf(await app(new Request(url, init)));
     if (!options.listen) return { fetch, apiKey, core, close };
 
     const sockets = createSockets(ground, log, allowed);
     const previews = createPreviews(ground, log);
-    const answering = { fetch: async (request: Request) => app.fetch(request), sockets, previews };
-    const server = await listen(answering, options.listen);
+    const e2b = createE2bFront(ground, log, { allowed, previews, ...config.e2b });
+    closers.push(() => e2b.close());
+    const answering = { app, sockets, previews, e2b };
+    const ownCertificate = options.listen.tls ? undefined : openOwnCertificate(home, place.host);
+    const server = await listen(answering, { ...options.listen, ownCertificate });
     ground.previews.url = server.url;
     closers.push(() => server.close());
     closers.push(announceRunning(home, server.url));

@@ -16,17 +16,31 @@ export interface LogOptions {
   readonly format?: "json" | "text" | undefined;
 }
 
-/** A record a line, to a file or to standard error. JSON escapes what a terminal would obey. */
+/**
+ * A record a line, to a file or to standard error. JSON escapes what a terminal would obey. Lines
+ * leave together after the answers they tell of, so that no client waits for a log; errors at once.
+ */
 export function createLog({ file, format }: LogOptions = {}): Log {
   const descriptor = file === undefined ? 2 : openSync(file, "a", 0o600);
   const isForPeople = format === "text" || (!format && !file && process.stderr.isTTY);
   const line = isForPeople ? textLine : jsonLine;
-  return (record) => {
+  let gathered: { readonly record: LogRecord; readonly at: Date }[] = [];
+
+  const flush = (): void => {
+    const batch = gathered;
+    gathered = [];
+    if (batch.length === 0) return;
     try {
-      writeSync(descriptor, `${redact(line(record, new Date()))}\n`);
+      writeSync(descriptor, batch.map(({ record, at }) => `${redact(line(record, at))}\n`).join(""));
     } catch {
       // A log that cannot be written (a closed terminal, a full disk) must not take requests down.
     }
+  };
+  process.once("exit", flush);
+  return (record) => {
+    gathered.push({ record, at: new Date() });
+    if (record.level === "error") flush();
+    else if (gathered.length === 1) setImmediate(flush);
   };
 }
 

@@ -1,43 +1,51 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Answered, Asked } from "./exchange.ts";
 import { listen, type Server } from "./serve.ts";
 
 let server: Server;
 let pulled = 0;
 let cancelled = Promise.withResolvers<void>();
 
-/** Stands in for the app: what is looked at here is the way between the socket and `fetch`. */
-async function answer(request: Request): Promise<Response> {
+/** Stands in for the app: what is looked at here is the way between the socket and the app. */
+async function answer(request: Asked): Promise<Answered> {
+  const ok = { status: 200, headers: {} };
   switch (new URL(request.url).pathname) {
     case "/echo":
-      return new Response(request.body, { headers: { "x-host": request.headers.get("host") ?? "" } });
+      return {
+        status: 200,
+        headers: { "x-host": request.headers.get("host") ?? "" },
+        ...(request.body && { body: request.body }),
+      };
     case "/endless":
-      return new Response(
-        new ReadableStream({
+      return {
+        ...ok,
+        body: new ReadableStream({
           pull: (controller) => controller.enqueue(new Uint8Array(65_536).fill(++pulled)),
           cancel: () => cancelled.resolve(),
         }),
-      );
+      };
     case "/refuse": {
       // Looks at some of the body, or at nothing of it.
       if (request.headers.has("x-look")) for await (const _ of request.body ?? []) break;
-      return new Response("no", { status: 403 });
+      return { status: 403, headers: {}, body: "no" };
     }
     case "/broken":
-      return new Response(
-        new ReadableStream({
+      return {
+        ...ok,
+        body: new ReadableStream({
           start: (controller) => controller.enqueue(new Uint8Array(10)),
           pull: () => Promise.reject(new Error("secret detail")),
         }),
-      );
+      };
     default:
       throw new Error("secret detail");
   }
 }
 
 beforeAll(async () => {
-  server = await listen({ fetch: answer }, { host: "127.0.0.1", port: 0 });
+  server = await listen({ app: answer }, { host: "127.0.0.1", port: 0 });
 });
 afterAll(() => server.close());
 
@@ -102,15 +110,15 @@ describe("the server", () => {
   });
 
   it("listens beyond loopback only with TLS, or when told that it may", async () => {
-    await expect(listen({ fetch: answer }, { host: "0.0.0.0", port: 0 })).rejects.toMatchObject({
+    await expect(listen({ app: answer }, { host: "0.0.0.0", port: 0 })).rejects.toMatchObject({
       code: "invalid_request",
       hint: expect.stringContaining("--tls-cert"),
     });
-    const open = await listen({ fetch: answer }, { host: "127.0.0.2", port: 0, insecure: true });
+    const open = await listen({ app: answer }, { host: "127.0.0.2", port: 0, insecure: true });
     expect(open.url).toContain("127.0.0.2");
     await open.close();
     const tls = { cert: "/nonexistent", key: "/nonexistent" };
-    await expect(listen({ fetch: answer }, { host: "127.0.0.1", port: 0, tls })).rejects.toMatchObject({
+    await expect(listen({ app: answer }, { host: "127.0.0.1", port: 0, tls })).rejects.toMatchObject({
       code: "invalid_request",
     });
   });

@@ -26,8 +26,9 @@ fn every_place_to_die_at_is_known_and_tested() {
         let mut tested = MAKING.map(|(place, _)| place).to_vec();
         tested.extend(ENDING);
         tested.extend(LIMITING.iter().chain(&PAUSING));
-        // A claim is tested with the pool.
-        tested.extend(["extended", "adopted", "claim"]);
+        // A claim is tested with the pool, what is kept with what is kept.
+        tested.extend(["extended", "adopted", "claim", "rested", "sealed"]);
+        tested.extend(["freezing", "moved", "layered"]);
         known.sort_unstable();
         tested.sort_unstable();
         assert_eq!(known, tested);

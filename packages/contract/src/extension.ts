@@ -24,6 +24,8 @@ export interface CreateContext extends CallContext {
   readonly tethered?: boolean;
   /** What was kept under this key lies on the image, if it is there: `Box.isSetUp` says so. */
   readonly setupKey?: string | undefined;
+  /** It begins as a copy of what `freeze` of the same extension gave these for. */
+  readonly layers?: readonly string[];
   /** Told what takes so long, now and then, in a sentence for people. */
   readonly progress?: (message: string) => void;
 }
@@ -43,6 +45,8 @@ export interface ListedBox {
   readonly createdAtMs?: number;
   readonly expiresAtMs?: number;
   readonly paused?: boolean;
+  /** Nothing of it runs; its files are kept until `expiresAtMs`. */
+  readonly stopped?: boolean;
 }
 
 /** The facet `users`: a sandbox can tell several people apart. */
@@ -88,6 +92,21 @@ export interface PauseFacet {
   resume(ref: string, context: CallContext): Promise<void>;
 }
 
+/** Sandboxes that are `persistent` or `checkpoint`, of which only the files are there for a while. */
+export interface StopFacet {
+  /** Of what is stopped, succeeds. Every process is over and every file on the disk when this resolves. */
+  stop(ref: string, context: CallContext): Promise<void>;
+  /** A new first process over the same files; a time of its own, as in the spec. Of what runs, attaches. */
+  start(spec: SandboxSpec, context: CreateContext): Promise<Box>;
+  /**
+   * What a stopped sandbox wrote, as layers to be shared by copies of it, which then cost nothing of
+   * what it wrote; it goes on as it is. Nothing where these files cannot be shared.
+   */
+  freeze(ref: string, context: CallContext): Promise<readonly string[] | undefined>;
+  /** One that is stopped, to be read while it stays so; closing the box is its end. */
+  read(spec: SandboxSpec, context: CreateContext): Promise<Box>;
+}
+
 export interface MetricsFacet {
   read(ref: string, context: CallContext): Promise<Metrics>;
 }
@@ -115,6 +134,7 @@ export interface Extension {
   extend(ref: string, ttlMs: number, context: CallContext): Promise<void>;
   /** Facets of the extension and not of a box: what is paused answers nobody. */
   readonly pause?: PauseFacet;
+  readonly stop?: StopFacet;
   readonly metrics?: MetricsFacet;
   readonly network?: NetworkFacet;
   readonly images?: ImagesFacet;

@@ -1,4 +1,19 @@
 export {
+  type Action,
+  APPROVABLE,
+  APPROVAL_STATES,
+  type Approval,
+  type ApprovalState,
+  type AskedCall,
+  approvalListSchema,
+  approvalSchema,
+  askedCallSchema,
+  type DecideBody,
+  decideBodySchema,
+  type ElevateBody,
+  elevateBodySchema,
+} from "./approval.ts";
+export {
   type AttachBody,
   type Attached,
   type Attachment,
@@ -52,6 +67,7 @@ export type {
   MetricsFacet,
   NetworkFacet,
   PauseFacet,
+  StopFacet,
   Users,
 } from "./extension.ts";
 export { facetProblems } from "./facets.ts";
@@ -71,10 +87,17 @@ export {
   type WriteOptions,
 } from "./files.ts";
 export {
+  type Elevated,
+  elevatedSchema,
   type Guard,
+  type GuardAsk,
   type GuardDoor,
+  type GuardedSecret,
   type GuardedUsers,
+  guardedSecretSchema,
   guardedUsersSchema,
+  type Misuse,
+  misuseSchema,
   type NetworkCall,
   networkCallListSchema,
   networkCallSchema,
@@ -239,6 +262,17 @@ export {
 export { ROUTING_POLICIES, type RoutePlan, type Routing, routePlanSchema, routingSchema } from "./routing.ts";
 export { type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
+  grantSecretBodySchema,
+  type RotateSecretBody,
+  rotateSecretBodySchema,
+  type Secret,
+  type SecretBinding,
+  type SetSecretBody,
+  secretListSchema,
+  secretSchema,
+  setSecretBodySchema,
+} from "./secret.ts";
+export {
   type ForkBody,
   forkBodySchema,
   forkedSchema,
@@ -262,11 +296,13 @@ export {
   snapshotRecordSchema,
 } from "./snapshot-layout.ts";
 export {
+  DEFAULT_KEEP_MS,
   type Image,
   imageSchema,
   MAXIMUM_TTL_MS,
   MINIMUM_TTL_MS,
   namesHostFolder,
+  type Persistence,
   type SandboxSpec,
   sandboxSpecSchema,
 } from "./spec.ts";

@@ -13,6 +13,7 @@ export const FACETS = [
   "ports",
   "users",
   "pause",
+  "stop",
   "snapshots",
   "fork",
   "network",
@@ -59,7 +60,7 @@ export const manifestSchema = z.strictObject({
     /** What the meter runs on. */
     basis: z.enum(["provisioned", "active-cpu", "max-request-usage", "bundled-memory"]),
     microUsdPerHour: microUsdSchema.nonnegative(),
-    /** While a sandbox is paused; left out, the same. */
+    /** While a sandbox is paused or stopped; left out, the same. */
     pausedMicroUsdPerHour: microUsdSchema.nonnegative().optional(),
   }),
 });

@@ -29,8 +29,8 @@ export const egressRuleSchema = z.strictObject({
     .string()
     .regex(/^[\w./:-]{1,80}$/, "an id is 1 to 80 letters, digits and ./:-_")
     .optional(),
-  /** Of several rules that match, one that denies wins. */
-  effect: z.enum(["allow", "deny"]).default("allow"),
+  /** Of several rules that match, one that denies wins, then one that allows. `ask`: somebody decides each time. */
+  effect: z.enum(["allow", "deny", "ask"]).default("allow"),
   host: hostPatternSchema,
   /** 443 for `https`, 80 for `http`; `tcp` has to name its own. */
   ports: z.array(portSchema).min(1).max(64).optional(),
@@ -52,8 +52,11 @@ export const egressRuleSchema = z.strictObject({
 });
 export type NetworkRule = z.infer<typeof egressRuleSchema>;
 
-/** `audit` lets through what no rule allows, and writes it down: for learning what a run needs. */
-export const networkModeSchema = z.enum(["enforce", "audit"]);
+/**
+ * What becomes of what no rule speaks of: `enforce` denies it, `ask` has somebody decide each time,
+ * `audit` lets it through and writes it down, for learning what a run needs.
+ */
+export const networkModeSchema = z.enum(["enforce", "ask", "audit"]);
 
 /**
  * `deny`: there is no way out, and none can be opened later. `guarded`: there is one, through the

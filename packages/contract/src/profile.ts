@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { approvalsSchema } from "./approval.ts";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
 import { microUsdSchema } from "./money.ts";
@@ -7,7 +8,16 @@ import { visibilitySchema } from "./principal.ts";
 import { limitsSchema, resourcesSchema } from "./resources.ts";
 import { reuseScopeSchema } from "./reuse.ts";
 import { routingSchema } from "./routing.ts";
-import { careSchema, envSchema, imageSchema, labelsSchema, rootSchema, sandboxSpecSchema } from "./spec.ts";
+import {
+  careSchema,
+  envSchema,
+  imageSchema,
+  labelsSchema,
+  persistenceSchema,
+  rootSchema,
+  sandboxSpecSchema,
+  secretsSchema,
+} from "./spec.ts";
 
 const profileNameSchema = z
   .string()
@@ -31,9 +41,13 @@ export const profileSchema = z.strictObject({
   image: imageSchema.optional(),
   /** The least isolation class. */
   isolation: isolationClassSchema.optional(),
-  persistence: z.literal("ephemeral").optional(),
+  persistence: persistenceSchema.optional(),
   /** Which ways out it has. A request may take fewer, never others. */
   network: networkSchema.optional(),
+  /** Secrets whose placeholders it has, by name. A request may take fewer, never others. */
+  secrets: secretsSchema.optional(),
+  /** Operations on its sandboxes that wait for somebody else's word. A request may add to them. */
+  approvals: approvalsSchema.optional(),
   /** How much of a machine it may use; each a most. */
   resources: resourcesSchema.optional(),
   /** Whether its sandboxes have a root. */

@@ -38,7 +38,7 @@ export const layoutManifestSchema = z.object({
         annotations: z.object({ [kind]: z.enum(["root", "workspace"]) }),
       }),
     )
-    .max(2),
+    .max(64),
   annotations: z.object({ [image]: z.string() }),
 });
 

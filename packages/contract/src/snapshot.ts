@@ -18,6 +18,8 @@ export const snapshotSchema = z.strictObject({
   /** What it lies on: it restores only over the same. */
   image: imageSchema,
   createdAtMs: z.int(),
+  /** When it goes by itself, where it has no name and its sandbox said how old one may be. */
+  expiresAtMs: z.int().optional(),
   /** Of all its layers. */
   bytes: z.int().nonnegative(),
   /** Of its manifest, as in `sha256:…`: which snapshot it is, wherever it is. */
@@ -51,8 +53,13 @@ export type ImportOptions = z.input<typeof importOptionsSchema>;
 export type LayerKind = "root" | "workspace";
 
 export interface Snapshots {
-  /** A layer as OCI has it. Everybody inside stands still while the root's is read. */
-  capture(kind: LayerKind): Promise<AsyncIterable<Uint8Array>>;
+  /** How many layers of others lie below its own root's. */
+  readonly below: number;
+  /**
+   * A layer as OCI has it: its own, or of its root the one so many below. Everybody inside stands
+   * still while the root's is read.
+   */
+  capture(kind: LayerKind, below?: number): Promise<AsyncIterable<Uint8Array>>;
   /** Into a fresh sandbox over the same image. */
   restore(kind: LayerKind, layer: ByteSource): Promise<void>;
 }

@@ -1,9 +1,11 @@
 import { z } from "zod";
+import { approvalsSchema } from "./approval.ts";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
 import { facetSchema } from "./manifest.ts";
 import { networkSchema } from "./network.ts";
 import { limitsSchema, resourcesRequestSchema, resourcesSchema } from "./resources.ts";
+import { secretNameSchema } from "./rights.ts";
 import { workspaceSchema } from "./workspace.ts";
 
 /** Never starts with a dash: a reference is data for an API, and must not look like an option. */
@@ -49,6 +51,9 @@ export const labelsSchema = z
   .record(z.string().min(1).max(63), z.string().max(255))
   .refine((labels) => Object.keys(labels).length <= 64, "at most 64 labels");
 
+/** By name. Inside there are placeholders; the guard puts the secrets in where they are bound to. */
+export const secretsSchema = z.array(secretNameSchema).max(64);
+
 /**
  * Whether anything in the sandbox may be done as its root, which is nobody outside: by a caller who
  * names that user, or by `sudo` inside. Denied, neither works, for nobody.
@@ -58,10 +63,32 @@ export const rootSchema = z.enum(["allowed", "denied"]);
 export const MINIMUM_TTL_MS = 1_000;
 export const MAXIMUM_TTL_MS = 7 * 24 * 3_600_000;
 
+/**
+ * `ephemeral` is gone at its end. `persistent` can be stopped: its processes end, its files stay, and
+ * it can be started again, also after a restart of its machine. `checkpoint` leaves a snapshot
+ * besides, each time it stops.
+ */
+export const persistenceSchema = z.enum(["ephemeral", "persistent", "checkpoint"]);
+export type Persistence = z.infer<typeof persistenceSchema>;
+
+export const DEFAULT_KEEP_MS = 30 * 24 * 3_600_000;
+const MAXIMUM_KEEP_MS = 366 * 24 * 3_600_000;
+
 const argvSchema = z.array(z.string().regex(/^[^\0]*$/, "no NUL")).min(1);
 
 /** What a request and a profile may say besides, all of it left out unless it is said. */
 export const careSchema = {
+  /** What becomes of one that can be stopped when its time is up or nobody uses it; `stop`, unless said. */
+  atEnd: z.enum(["stop", "destroy"]).optional(),
+  /** How long it is kept while it is stopped; 30 days, unless said. */
+  keepMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_KEEP_MS).optional(),
+  /** Which of its snapshots without a name stay: so many, the newest, and each for so long. */
+  retain: z
+    .strictObject({
+      count: z.int().min(1).max(1_000).optional(),
+      ageMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_KEEP_MS).optional(),
+    })
+    .optional(),
   /** Ends when nobody has used it for so long and nothing runs in it. */
   idleMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS).optional(),
   /** What it cannot do without: an extension that lacks one is no candidate. */
@@ -83,9 +110,13 @@ export const sandboxSpecSchema = z.strictObject({
   image: imageSchema,
   /** The least isolation class the caller accepts. */
   isolation: isolationClassSchema,
-  persistence: z.literal("ephemeral"),
+  persistence: persistenceSchema,
   /** Default deny. */
   network: networkSchema,
+  /** None, unless said. */
+  secrets: secretsSchema.optional(),
+  /** Operations on it that wait for somebody else's word. */
+  approvals: approvalsSchema.optional(),
   resources: resourcesSchema,
   /** Whether a limit that the extension cannot hold is a refusal. */
   limits: limitsSchema,
@@ -97,6 +128,8 @@ export const sandboxSpecSchema = z.strictObject({
   workspace: workspaceSchema.optional(),
   /** The snapshot it starts from. */
   from: z.string().optional(),
+  /** The sandbox that it began as a copy of. */
+  forkOf: z.string().optional(),
   /** Mandatory: every sandbox ends by itself. */
   ttlMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS),
   /** Extensions the caller accepts; left out means any. An empty list means none. */
@@ -114,7 +147,10 @@ export const sandboxRequestSchema = z.strictObject({
   name: z.string().optional(),
   image: imageSchema.default({ kind: "host" }),
   isolation: isolationClassSchema.default("process"),
+  persistence: persistenceSchema.default("ephemeral"),
   network: networkSchema.default({ egress: "deny" }),
+  secrets: secretsSchema.optional(),
+  approvals: approvalsSchema.optional(),
   resources: resourcesRequestSchema,
   limits: limitsSchema.default("best-effort"),
   root: rootSchema.optional(),

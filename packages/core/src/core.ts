@@ -1,6 +1,8 @@
 import type {
   Applied,
   ApplyOptions,
+  Approval,
+  ApprovalState,
   AttachBody,
   Attached,
   Attachment,
@@ -15,6 +17,8 @@ import type {
   CreateOrgBody,
   CreatePreviewBody,
   CreateWebhookBody,
+  DecideBody,
+  ElevateBody,
   Event,
   ExecInput,
   ExtendBody,
@@ -42,9 +46,12 @@ import type {
   Receipt,
   RollbackOptions,
   RolledBack,
+  RotateSecretBody,
   Sandbox,
   SandboxState,
+  Secret,
   SetBudgetBody,
+  SetSecretBody,
   Snapshot,
   Suggestion,
   TakeSnapshotBody,
@@ -104,6 +111,12 @@ export interface Core {
   openPreview(principal: Principal, idOrName: string, body: CreatePreviewBody): Promise<PreviewGrant>;
   /** Who such an address speaks for; `unauthenticated` when its time is up, or its key's. */
   enterPreview(token: string): Promise<PreviewEntry>;
+  /** A word for one sandbox that speaks for the caller's key there; always the same. */
+  openAccess(principal: Principal, idOrName: string): Promise<string>;
+  /** Who such a word speaks for; `unauthenticated` when it is another sandbox's, or its key ended. */
+  enterAccess(sandboxId: string, token: string): Promise<Principal>;
+  /** Who made a sandbox, for what that one left open to others on purpose, and for nothing else. */
+  standIn(sandboxId: string): Promise<Principal>;
   files(principal: Principal, idOrName: string): Promise<Files>;
   /** How the sandbox's copy-on-write workspace differs from the host's folder. */
   diff(
@@ -153,8 +166,10 @@ export interface Core {
   receipt(principal: Principal, idOrName: string): Promise<Receipt>;
   /** Stops every process where it is; of what is paused, succeeds. Its time runs on. */
   pause(principal: Principal, idOrName: string): Promise<Sandbox>;
-  /** Of what runs, succeeds. */
+  /** Of what runs, succeeds. What was stopped gets a new first process over its files, and its time anew. */
   resume(principal: Principal, idOrName: string): Promise<Sandbox>;
+  /** Ends every process and keeps every file; of what is stopped, succeeds. `unsupported` for what is ephemeral. */
+  stop(principal: Principal, idOrName: string): Promise<Sandbox>;
   metrics(principal: Principal, idOrName: string): Promise<Metrics>;
   /** The rules of its way out from now on. `invalid_state` for one that has none. */
   changeNetwork(principal: Principal, idOrName: string, body: unknown): Promise<Sandbox>;
@@ -173,6 +188,24 @@ export interface Core {
   followEvents(principal: Principal, query?: EventQuery): Promise<AsyncIterable<Event>>;
   /** Whether the org's whole log is as it was written. */
   verifyAudit(principal: Principal): Promise<Audit>;
+  /** What waits for somebody's word, and what became of the rest; newest first. */
+  listApprovals(principal: Principal, states?: readonly ApprovalState[]): Promise<Approval[]>;
+  getApproval(principal: Principal, approvalId: string): Promise<Approval>;
+  /** Once, by somebody else than who asks. */
+  decideApproval(principal: Principal, approvalId: string, body: DecideBody): Promise<Approval>;
+  /** Asks for more ways out of one sandbox, for a while. */
+  elevate(principal: Principal, idOrName: string, body: ElevateBody): Promise<Approval>;
+  endElevations(principal: Principal, idOrName: string): Promise<Sandbox>;
+  /** What it is, is not shown again by anything. The owner's, and whose above it. */
+  setSecret(principal: Principal, name: string, body: SetSecretBody): Promise<Secret>;
+  /** The caller's own, those granted to it, and those of whom is below it. */
+  listSecrets(principal: Principal): Promise<Secret[]>;
+  /** Another value from now on; placeholders inside stay as they are. */
+  rotateSecret(principal: Principal, name: string, body: RotateSecretBody): Promise<Secret>;
+  grantSecret(principal: Principal, name: string, body: { readonly keyId: string }): Promise<Secret>;
+  /** From that key and from everything derived from it. */
+  revokeSecret(principal: Principal, name: string, keyId: string): Promise<Secret>;
+  deleteSecret(principal: Principal, name: string): Promise<void>;
   createWebhook(
     principal: Principal,
     body: CreateWebhookBody,

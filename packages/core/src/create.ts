@@ -5,6 +5,7 @@ import {
   type Sandbox,
   SandboxerError,
 } from "@sandboxer/contract";
+import { needApproval } from "./approvals/need.ts";
 import { hold } from "./hold.ts";
 import type { House } from "./house.ts";
 import { answerOnce, claimOf, type Once } from "./idempotency.ts";
@@ -16,7 +17,7 @@ import { settle } from "./settle.ts";
 import { setUp } from "./setup.ts";
 import { withSnapshot } from "./snapshots/restore.ts";
 import type { Claim } from "./store/idempotency-store.ts";
-import { tryEach } from "./try-each.ts";
+import { type Origin, tryEach } from "./try-each.ts";
 
 export async function create(
   house: House,
@@ -35,11 +36,13 @@ export async function createClaimed(
   principal: Principal,
   body: CreateBody,
   claim: Claim | undefined,
+  origin?: Origin,
 ): Promise<Sandbox> {
   // 1 narrow
   const narrowed = await narrow(house, principal, await withSnapshot(house, principal, body));
+  if (origin) narrowed.spec.forkOf = origin.forkOf;
   return reuseOr(house, principal, narrowed, claim, (label) =>
-    make(house, principal, { ...narrowed, label }, claim),
+    make(house, principal, { ...narrowed, label }, claim, origin?.layers),
   );
 }
 
@@ -49,7 +52,12 @@ async function make(
   principal: Principal,
   narrowed: Narrowed & { readonly label: string | undefined },
   claim: Claim | undefined,
+  layers: readonly string[] | undefined,
 ): Promise<Sandbox> {
+  const { profile, name, spec } = narrowed;
+  const { image, network, workspace, secrets, ttlMs } = spec;
+  const said = { profile, name, image, network, workspace, secrets, ttlMs };
+  await needApproval(house, principal, "sandbox.create", { spec, said, exact: [said, spec] });
   // 2 plan
   const plan = route(narrowed.spec, await house.registry.offers(), narrowed.routing);
   if (plan.candidates.length === 0) throw noCandidate(plan);
@@ -62,7 +70,7 @@ async function make(
     const { sandbox, attachmentId } = await hold(house, principal, { id, ...narrowed, plan, claim });
     house.pass("create.held");
     // 4 try
-    const taken = await tryEach(house, sandbox, plan.candidates);
+    const taken = await tryEach(house, sandbox, plan.candidates, layers);
     house.pass("create.made");
     await setUp(house, sandbox, taken, attachmentId);
     house.pass("create.prepared");

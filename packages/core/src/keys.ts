@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import {
   type CreatedKey,
   type CreateKeyBody,
@@ -22,7 +22,7 @@ import type { Store } from "./store/store.ts";
 
 /** A key carries 256 random bits, so one plain hash keeps it as secret as a slow one would. */
 export function hashKey(apiKey: string): string {
-  return createHash("sha256").update(apiKey).digest("hex");
+  return hash("sha256", apiKey);
 }
 
 export async function authenticate(house: House, apiKey: string): Promise<Principal> {
@@ -121,11 +121,11 @@ export async function whoami(_house: House, principal: Principal): Promise<Whoam
 
 /** The one key that holds every right on this installation; its former self no longer opens anything. */
 export async function enrolRootKey(store: Store, apiKey: string): Promise<void> {
-  const hash = hashKey(apiKey);
+  const hashed = hashKey(apiKey);
   // Known on every start but the first, and a look is all that costs.
-  if (await store.findKey(hash)) return;
+  if (await store.findKey(hashed)) return;
   await store.enrolRootKey({
-    hash,
+    hash: hashed,
     keyId: newRowId("key"),
     orgId: newRowId("org"),
     principalId: newRowId("prn"),
@@ -136,16 +136,16 @@ export async function enrolRootKey(store: Store, apiKey: string): Promise<void> 
 /** The first key of a new org, with every right. The key itself is shown here and kept nowhere. */
 export async function createRootKey(store: Store): Promise<{ apiKey: string; principal: Principal }> {
   const apiKey = newApiKey();
-  const hash = hashKey(apiKey);
+  const hashed = hashKey(apiKey);
   await store.insertKey({
     id: newRowId("key"),
     orgId: newRowId("org"),
     principal: { id: newRowId("prn"), kind: "user" },
     rights: {},
-    hash,
+    hash: hashed,
     createdAtMs: Date.now(),
   });
-  const found = await store.findKey(hash);
+  const found = await store.findKey(hashed);
   if (!found) throw new SandboxerError("internal", "a key that was written is not there");
   return { apiKey, principal: found.principal };
 }

@@ -44,7 +44,7 @@ function askedAgain({
   budgetMicroUsd,
   spec,
 }: Sandbox): CreateBody {
-  const { schema: _, persistence: __, setup, pool: ___, ...said } = spec;
+  const { schema: _, setup, pool: __, forkOf: ___, ...said } = spec;
   return {
     ...said,
     // Its profile brings the setup along; said again, it would run twice.

@@ -3,6 +3,7 @@ import type { House } from "./house.ts";
 import { TRUST_VARIABLES } from "./network/trust.ts";
 import { ask, callContext } from "./registry/registry.ts";
 import type { Candidate } from "./route/route.ts";
+import { placeholderVariables } from "./secrets/terms.ts";
 import { findSetup, type KeptSetup } from "./setup-cache.ts";
 
 const CREATE_PATIENCE_MS = 120_000;
@@ -24,13 +25,21 @@ export interface Taken {
   readonly setup: KeptSetup | undefined;
 }
 
+/** The sandbox that another begins as a copy of, and the layers they share. */
+export interface Origin {
+  readonly forkOf: string;
+  readonly layers?: readonly string[] | undefined;
+}
+
 /** Typed failover: the next candidate is tried only for errors whose row in the table says so. */
 export async function tryEach(
   house: House,
   sandbox: Sandbox,
   candidates: readonly Candidate[],
+  layers?: readonly string[],
 ): Promise<Taken> {
   const attempts: Attempt[] = [];
+  const spec = await specOf(house, sandbox);
   for (const [index, candidate] of candidates.entries()) {
     const { extensionId } = candidate;
     const triedAtMs = house.clock.nowMs();
@@ -42,11 +51,12 @@ export async function tryEach(
       const chosen = house.registry.get(extensionId);
       setup = await ask(chosen, () => findSetup(house, chosen, sandbox, progress));
       const box = await ask(chosen, (extension) =>
-        extension.create(specOf(sandbox), {
+        extension.create(spec, {
           ...callContext(house.installationId, CREATE_PATIENCE_MS),
           sandboxId: sandbox.id,
           orgId: sandbox.orgId,
           tethered: house.tethered,
+          ...(layers && { layers }),
           setupKey: setup?.key,
           progress,
         }),
@@ -77,9 +87,11 @@ function tell(house: House, { id: sandboxId, orgId }: Sandbox, extensionId: stri
 }
 
 /** What the extension is asked for. Its row keeps what was asked of us. */
-function specOf({ spec }: Sandbox): SandboxSpec {
+export async function specOf(house: House, sandbox: Sandbox): Promise<SandboxSpec> {
+  const { spec } = sandbox;
   if (spec.network.egress === "deny") return spec;
-  return { ...spec, env: { ...TRUST_VARIABLES, ...spec.env } };
+  const placeholders = await placeholderVariables(house, sandbox);
+  return { ...spec, env: { ...TRUST_VARIABLES, ...spec.env, ...placeholders } };
 }
 
 /** The row says `failed` and the hold is released; the error says what was tried. */

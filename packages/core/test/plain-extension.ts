@@ -10,6 +10,7 @@ import {
   type Probe,
   type Process,
   SandboxerError,
+  type StopFacet,
 } from "@sandboxer/contract";
 import { startProcess } from "./plain-process.ts";
 
@@ -18,6 +19,8 @@ export interface PlainExtension extends Extension {
   readonly root: string;
   /** Boxes that are paused; only an extension whose manifest lists it can. */
   readonly paused: Set<string>;
+  /** Boxes of which only the files are there. */
+  readonly stopped: Set<string>;
   /** What was run, as whom and through which attachment. */
   readonly executed: { user?: string | undefined; attachmentId: string }[];
   readonly calls: { probe: number; create: number; attach: number; destroy: number };
@@ -44,6 +47,7 @@ export function createPlainExtension(root: string, manifest: Partial<Manifest> =
   const extension: PlainExtension = {
     root,
     paused: new Set(),
+    stopped: new Set(),
     executed: [],
     ...(manifest.facets?.includes("pause") && {
       pause: {
@@ -51,6 +55,7 @@ export function createPlainExtension(root: string, manifest: Partial<Manifest> =
         resume: async (ref) => void (await present(ref, () => extension.paused.delete(ref))),
       },
     }),
+    ...(manifest.facets?.includes("stop") && { stop: stopping(present, attached, () => extension.stopped) }),
     calls: { probe: 0, create: 0, attach: 0, destroy: 0 },
     before: {},
     probeAnswer: async () => ({ status: "offer", findings: [] }),
@@ -80,6 +85,7 @@ export function createPlainExtension(root: string, manifest: Partial<Manifest> =
       return names.map((ref) => ({
         ...(JSON.parse(readFileSync(join(folder(ref), ".box.json"), "utf8")) as ListedBox),
         ...(extension.pause && { paused: extension.paused.has(ref) }),
+        ...(extension.stop && { stopped: extension.stopped.has(ref) }),
       }));
     },
     async destroy(ref) {
@@ -96,6 +102,21 @@ export function createPlainExtension(root: string, manifest: Partial<Manifest> =
     },
   };
   return extension;
+}
+
+type Present = <T>(ref: string, act: () => T) => Promise<T>;
+
+function stopping(present: Present, attached: (ref: string) => Box, stopped: () => Set<string>): StopFacet {
+  return {
+    stop: async (ref) => void (await present(ref, () => stopped().add(ref))),
+    start: (_, { sandboxId }) =>
+      present(`box-${sandboxId}`, () => {
+        stopped().delete(`box-${sandboxId}`);
+        return attached(`box-${sandboxId}`);
+      }),
+    freeze: async () => undefined,
+    read: (_, { sandboxId }) => present(`box-${sandboxId}`, () => attached(`box-${sandboxId}`)),
+  };
 }
 
 const PLAIN_MANIFEST: Manifest = {

@@ -1,6 +1,9 @@
 import {
+  type Approval,
+  approvalSchema,
   type Changes,
   collect,
+  type ElevateBody,
   type ExecInput,
   type ExecResult,
   type Files,
@@ -82,12 +85,20 @@ export interface Sandbox {
   /** Stops every process where it is; its time runs on. */
   pause(): Promise<SandboxInfo>;
   resume(): Promise<SandboxInfo>;
+  /** Ends every process and keeps every file, of what is persistent. */
+  stop(): Promise<SandboxInfo>;
+  /** A new first process over the files that were kept, with its time anew. */
+  start(): Promise<SandboxInfo>;
   /** What it uses, counted outside of it. */
   metrics(): Promise<Metrics>;
   /** The rules of its way out from now on. */
   changeNetwork(network: GuardedNetworkInput): Promise<SandboxInfo>;
   /** What it tried to reach, and the rules that would have allowed what was not. */
   networkCalls(afterSeq?: number): Promise<{ calls: NetworkCall[]; proposed: NetworkRule[] }>;
+  /** Asks for more ways out, for a while; somebody else has to say yes. */
+  elevate(body: ElevateBody): Promise<Approval>;
+  /** Takes back at once what was opened for a while. */
+  endElevations(): Promise<SandboxInfo>;
   /** Its files as they are now; `create` takes its id as `from`. */
   snapshot(body?: TakeSnapshotBody): Promise<Snapshot>;
   /** So many new ones as this one is now. */
@@ -156,10 +167,14 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
     receipt: () => transport.ask(receiptSchema, "GET", `${path}/receipt`),
     pause: () => change("POST", "/pause"),
     resume: () => change("POST", "/resume"),
+    stop: () => change("POST", "/stop"),
+    start: () => change("POST", "/start"),
     metrics: () => transport.ask(metricsSchema, "GET", `${path}/metrics`),
     changeNetwork: (network) => change("PUT", "/network", { json: network }),
     networkCalls: (after = 0) =>
       transport.ask(networkCallListSchema, "GET", `${path}/network/calls`, { query: { after } }),
+    elevate: (json) => transport.ask(approvalSchema, "POST", `${path}/elevations`, { json }),
+    endElevations: () => change("DELETE", "/elevations"),
     snapshot: (body = {}) => transport.ask(snapshotSchema, "POST", `${path}/snapshots`, { json: body }),
     async fork(count = 1) {
       const answer = await transport.ask(forkedSchema, "POST", `${path}/fork`, { json: { count } });

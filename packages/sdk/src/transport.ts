@@ -54,7 +54,9 @@ export function createTransport(options: TransportOptions): Transport {
   async function send(method: string, path: string, call: Call = {}): Promise<Response> {
     const key = call.once?.idempotencyKey;
     const headers = { ...identity, ...(key !== undefined && { "idempotency-key": key }) };
-    const init: RequestInit & { duplex?: "half" } = { method, headers };
+    // A gateway never sends its callers elsewhere, and a key must not follow if somebody does. Without
+    // a window to ask for passwords either, nothing is sent twice and `fetch` keeps no copy of the body.
+    const init: RequestInit & { duplex?: "half" } = { method, headers, redirect: "error", window: null };
     if (call.json !== undefined) {
       init.body = JSON.stringify(call.json);
       init.headers = { ...headers, "content-type": "application/json" };

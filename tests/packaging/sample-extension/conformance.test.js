@@ -25,16 +25,20 @@ const spec = {
 conformance("the sample", async () => {
   const dir = await mkdtemp(join(tmpdir(), "sandboxer-sample-"));
   const extension = createExtension({ dir, options: {} });
-  const { pause, metrics } = extension;
-  if (!pause || !metrics) throw new Error("a facet is missing");
+  const { pause, stop, metrics } = extension;
+  if (!pause || !stop || !metrics) throw new Error("a facet is missing");
   return {
     async create(input = {}) {
       const sandboxId = newSandboxId();
-      const box = await extension.create({ ...spec, ...input }, { installationId, orgId, sandboxId });
+      const asked = { ...spec, ...input };
+      const context = { installationId, orgId, sandboxId };
+      let box = await extension.create(asked, context);
       if (!box.pty || !box.ports) throw new Error("a facet is missing");
       return {
         id: sandboxId,
-        files: box.files,
+        get files() {
+          return box.files;
+        },
         pty: box.pty,
         ports: box.ports,
         exec: (request) => box.exec(execRequestSchema.parse(request), newRowId("att")),
@@ -42,6 +46,10 @@ conformance("the sample", async () => {
         processes: () => box.processes(),
         pause: () => pause.pause(box.ref, { installationId }),
         resume: () => pause.resume(box.ref, { installationId }),
+        stop: () => stop.stop(box.ref, context),
+        async start() {
+          box = await stop.start(asked, context);
+        },
         metrics: () => metrics.read(box.ref, { installationId }),
       };
     },

@@ -32,6 +32,8 @@ export interface Schema {
 interface Written {
   readonly security?: readonly unknown[];
   readonly "x-operation"?: string;
+  /** Present on what is no route: it has tests of its own. */
+  readonly "x-way"?: string;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: {
     readonly content: Readonly<Record<string, { readonly schema: Schema; readonly example?: object }>>;
@@ -46,7 +48,8 @@ export interface Document {
 
 export function operationsOf({ paths, components }: Document): Operation[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, written]) => {
+    Object.entries(methods).flatMap(([method, written]) => {
+      if (written["x-way"] !== undefined) return [];
       const json = written.requestBody?.content["application/json"];
       const bodySchema = json && components.schemas[json.schema.$ref?.split("/").at(-1) ?? ""];
       return {
@@ -68,7 +71,18 @@ export function operationsOf({ paths, components }: Document): Operation[] {
 /** Things a path can name. A route that names another kind must be made known here first. */
 export type Named = Readonly<
   Record<
-    "id" | "process" | "port" | "connection" | "key" | "ref" | "webhook" | "attachment" | "snapshot",
+    | "id"
+    | "process"
+    | "port"
+    | "connection"
+    | "key"
+    | "ref"
+    | "webhook"
+    | "attachment"
+    | "snapshot"
+    | "secret"
+    | "grantee"
+    | "approval",
     string
   >
 >;

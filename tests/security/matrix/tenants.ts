@@ -11,6 +11,7 @@ import type { Named } from "./operations.ts";
 /** A gateway with two orgs on it, and keys of every kind that must not open anything. */
 export interface Tenants {
   readonly gateway: Gateway;
+  readonly root: Client;
   readonly owner: Client;
   readonly ownerKey: string;
   /** Another org's root key, with every right in its own. */
@@ -48,6 +49,7 @@ export async function openTenants(options: Partial<GatewayOptions> = {}): Promis
   while (Date.now() <= expiresAtMs) await new Promise((resolve) => setTimeout(resolve, 10));
   return {
     gateway,
+    root,
     owner: clientOf(ownerKey),
     ownerKey,
     strangerKey,
@@ -75,5 +77,8 @@ export function absent(): Named {
     webhook: newRowId("whk"),
     attachment: newRowId("att"),
     snapshot: newRowId("snp"),
+    secret: "NOSUCH",
+    grantee: newRowId("key"),
+    approval: newRowId("apr"),
   };
 }

@@ -19,7 +19,7 @@ function completion(shell: keyof typeof SHELLS, _options: object, command: Comma
 }
 
 /** The program's words, as they stand in its own help. */
-function wordsOf(program: Command): Word[] {
+export function wordsOf(program: Command): Word[] {
   return program.commands.flatMap((command) => [
     wordOf(command),
     ...command.commands.map((inner) => wordOf(inner, command)),

@@ -1,11 +1,22 @@
 import type { CreateBody, Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, label, list, mebibytes, microUsd, processors, reuse, variable } from "../arguments.ts";
+import {
+  durationMs,
+  label,
+  list,
+  mebibytes,
+  microUsd,
+  processors,
+  reuse,
+  variable,
+  wholeNumber,
+} from "../arguments.ts";
 import { allowance, type NetworkOptions, networkOf } from "../network.ts";
 import { waiting } from "../waiting.ts";
 import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
 interface Options extends NetworkOptions, WorkspaceOptions {
+  readonly secrets?: string[];
   readonly name?: string;
   readonly profile?: string;
   readonly ttl?: number;
@@ -19,6 +30,12 @@ interface Options extends NetworkOptions, WorkspaceOptions {
   readonly reuse?: NonNullable<CreateBody["reuse"]>;
   readonly extensions?: string[];
   readonly idle?: number;
+  readonly persistent?: true;
+  readonly checkpoint?: true;
+  readonly atEnd?: "stop" | "destroy";
+  readonly keep?: number;
+  readonly retain?: number;
+  readonly retainFor?: number;
   readonly audit?: true;
   readonly for?: "person" | "agent" | "automation";
   readonly project?: string;
@@ -49,6 +66,8 @@ export function register(program: Command): void {
     .option("--tools <folder...>", "show this machine's folder too, read-only: a version manager's")
     .option("--allow <host>", "a host it may reach, as in api.example.com or tcp://db.dev:5432", allowance)
     .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
+    .option("--ask", "have somebody decide about what no rule allows: `sandboxer approvals`")
+    .option("--secrets <list>", "secrets it uses without seeing them, by name", list)
     .option("--learn", "let through what no rule allows, and write it down")
     .option("--from <snapshot>", "start from a snapshot, by id or name")
     .option("--visibility <who>", "who else sees it: private, team or org (default: private)")
@@ -58,6 +77,18 @@ export function register(program: Command): void {
       reuse,
     )
     .option("--extensions <list>", "where it may run", list)
+    .option(
+      "--persistent",
+      "can be stopped and started again: its files stay, also over a restart of this machine",
+    )
+    .option("--checkpoint", "the same, and each stop leaves a snapshot")
+    .option(
+      "--at-end <what>",
+      "what becomes of a persistent one at the end of its time: stop (default) or destroy",
+    )
+    .option("--keep <time>", "how long it is kept while it is stopped (default: 30d)", durationMs)
+    .option("--retain <count>", "how many of its snapshots without a name stay", wholeNumber)
+    .option("--retain-for <time>", "how long each of them stays", durationMs)
     .option("--idle <time>", "end it when nobody has used it for so long", durationMs)
     .option("--audit", "write down what it uses, for `profiles suggest`")
     .option("--for <kind>", "who it is for: person, agent or automation (default: person)")
@@ -120,13 +151,26 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(options.from && { from: options.from }),
     ...(Object.keys(resources).length > 0 && { resources }),
     ...(idle && { idleMs: idle }),
+    ...keptAs(options),
     ...(audit && { audit }),
     ...(Object.keys(consumer).length > 0 && { consumer }),
     ...(Object.keys(routing).length > 0 && { routing }),
     ...networkOf(options),
+    ...(options.secrets && { secrets: options.secrets }),
     ...(requireLimits && { limits: "required" as const }),
     ...(!root && { root: "denied" as const }),
     env,
     labels,
+  };
+}
+
+function keptAs({ persistent, checkpoint, atEnd, keep, retain: count, retainFor: ageMs }: Options) {
+  const retain = { ...(count && { count }), ...(ageMs && { ageMs }) };
+  const persistence = checkpoint ? ("checkpoint" as const) : ("persistent" as const);
+  return {
+    ...((checkpoint || persistent) && { persistence }),
+    ...(atEnd && { atEnd }),
+    ...(keep && { keepMs: keep }),
+    ...(Object.keys(retain).length > 0 && { retain }),
   };
 }

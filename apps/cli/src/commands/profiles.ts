@@ -23,13 +23,21 @@ export function register(program: Command): void {
     .argument("<file>", "YAML or JSON")
     .addHelpText("after", "\nExample:\n  $ sandboxer profiles publish python.yaml")
     .action(publish);
-  add("deprecate", "no longer mean this version when none is named").argument("<profile>").action(deprecate);
-  add("verify", "make a sandbox of it and run its checks").argument("<profile>").action(verify);
+  add("deprecate", "no longer mean this version when none is named")
+    .argument("<profile>", "as in python@2")
+    .action(deprecate);
+  add("verify", "make a sandbox of it and run its checks")
+    .argument("<profile>", "as in python@2")
+    .action(verify);
   add("suggest", "write a profile that fits what a sandbox made with --audit used")
     .argument("<sandbox>", "its id or name")
     .option("--name <name>", "what to call it (default: suggested)")
     .action(suggest);
-  profiles.command("schema").description("print the JSON Schema of a profile, for editors").action(schema);
+  profiles
+    .command("schema")
+    .description("print the JSON Schema of a profile, for editors")
+    .option("--json", "as always; give errors as JSON too")
+    .action(schema);
 }
 
 const nameOf = ({ name, version }: PublishedProfile) => `${name}@${version}`;

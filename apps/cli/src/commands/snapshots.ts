@@ -15,12 +15,14 @@ export function register(program: Command): void {
     .command("rm")
     .description("delete one; sandboxes made from it stay")
     .argument("<snapshot>", "its id or name")
+    .option("--json", "print what it was; give errors as JSON")
     .action(remove);
   snapshots
     .command("export")
     .description("write one to a file, an OCI layout in a tar archive")
     .argument("<snapshot>", "its id or name")
     .argument("<file>", "where to")
+    .option("--json", "print what was written; give errors as JSON")
     .action(exportTo);
   snapshots
     .command("import")
@@ -49,15 +51,15 @@ async function ls({ json }: { json?: true }): Promise<void> {
   process.exit(0);
 }
 
-async function remove(idOrName: string): Promise<void> {
+async function remove(idOrName: string, { json }: { json?: true }): Promise<void> {
   const { withClient } = await import("../connect.ts");
-  const { id } = await withClient((client) => client.snapshots.delete(idOrName));
-  process.stdout.write(`${id}\n`);
+  const removed = await withClient((client) => client.snapshots.delete(idOrName));
+  process.stdout.write(`${json ? JSON.stringify(removed) : removed.id}\n`);
   process.exit(0);
 }
 
 /** Beside its place first, so that an export that breaks off leaves no half of one. */
-async function exportTo(idOrName: string, path: string): Promise<void> {
+async function exportTo(idOrName: string, path: string, { json }: { json?: true }): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const { counted } = await import("../progress.ts");
   const draft = `${path}.${process.pid}`;
@@ -73,6 +75,7 @@ async function exportTo(idOrName: string, path: string): Promise<void> {
       await rm(draft, { force: true });
     }
   });
+  if (json) process.stdout.write(`${JSON.stringify({ snapshot: idOrName, file: path })}\n`);
   process.exit(0);
 }
 

@@ -23,6 +23,7 @@ export function register(program: Command): void {
     .command("rm")
     .description("send nothing there any more")
     .argument("<webhook>", "its id")
+    .option("--json", "print its id as JSON; give errors as JSON")
     .action(rm);
 }
 
@@ -57,9 +58,9 @@ async function ls({ json }: { json?: true }): Promise<void> {
   process.exit(0);
 }
 
-async function rm(id: string): Promise<void> {
+async function rm(id: string, { json }: { json?: true }): Promise<void> {
   const { withClient } = await import("../connect.ts");
   await withClient((client) => client.webhooks.delete(id));
-  process.stdout.write(`${id}\n`);
+  process.stdout.write(`${json ? JSON.stringify({ id }) : id}\n`);
   process.exit(0);
 }

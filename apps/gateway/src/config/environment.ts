@@ -18,6 +18,7 @@ const VARIABLES: readonly (readonly [name: string, path: string, read: Read])[] 
   ["SANDBOXER_ALLOWED_HOSTS", "allowed.hosts", list],
   ["SANDBOXER_ALLOWED_ORIGINS", "allowed.origins", list],
   ["SANDBOXER_PREVIEW_HOST", "previewHost", text],
+  ["SANDBOXER_E2B_INTERNET", "e2b.internet", flag],
   ["SANDBOXER_POOL", "pool", number],
   ["SANDBOXER_DOCKER_REGISTRIES", "docker.registries", list],
   ["SANDBOXER_IMAGE_REGISTRIES", "images.registries", list],

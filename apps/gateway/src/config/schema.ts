@@ -34,6 +34,13 @@ export const configSchema = z.strictObject({
     .prefault({}),
   /** Names below it lead to previews. */
   previewHost: hostName.optional(),
+  /** For programs written for E2B. */
+  e2b: z
+    .strictObject({
+      /** Whether their sandboxes have the internet unless they say otherwise, as E2B's have. */
+      internet: z.boolean().default(false),
+    })
+    .prefault({}),
   /** Sandboxes kept ready of each kind that is asked for. */
   pool: z.int().min(0).max(999).default(0),
   /** Of each key. */

@@ -49,25 +49,29 @@ it("writes what Prometheus reads", () => {
 });
 
 describe("AZ-10 the log", () => {
-  it.each(["json", "text"] as const)("as %s holds no secret and nothing that a terminal obeys", (format) => {
-    const dir = mkdtempSync(join(tmpdir(), "sandboxer-log-"));
-    const file = join(dir, "log");
-    const log = createLog({ file, format });
-    const key = `e2b_${"a1".repeat(32)}`;
-    const hostile = "\x1b]52;c;aGk=\x07\u202e\nforged 200";
-    log({ level: "error", event: "defect", error: `Bearer ${key} ${hostile}`, requestId: "req_1" });
-    log({
-      level: "info",
-      event: "request",
-      path: `/${hostile}`,
-      secret: "whsec_AAAA",
-      token: "eyJrZXkiOiJr.x-y",
-    });
-    const text = readFileSync(file, "utf8");
-    expect(text.trimEnd().split("\n")).toHaveLength(2);
-    expect(text).toContain("req_1");
-    for (const bad of [key, "\x1b", "\x07", "AAAA", "eyJrZXkiOiJr"]) expect(text).not.toContain(bad);
-    if (format === "text") expect(text).not.toContain("\u202e");
-    rmSync(dir, { recursive: true });
-  });
+  it.each(["json", "text"] as const)(
+    "as %s holds no secret and nothing that a terminal obeys",
+    async (format) => {
+      const dir = mkdtempSync(join(tmpdir(), "sandboxer-log-"));
+      const file = join(dir, "log");
+      const log = createLog({ file, format });
+      const key = `e2b_${"a1".repeat(32)}`;
+      const hostile = "\x1b]52;c;aGk=\x07\u202e\nforged 200";
+      log({ level: "error", event: "defect", error: `Bearer ${key} ${hostile}`, requestId: "req_1" });
+      log({
+        level: "info",
+        event: "request",
+        path: `/${hostile}`,
+        secret: "whsec_AAAA",
+        token: "eyJrZXkiOiJr.x-y",
+      });
+      await new Promise((resolve) => setImmediate(resolve));
+      const text = readFileSync(file, "utf8");
+      expect(text.trimEnd().split("\n")).toHaveLength(2);
+      expect(text).toContain("req_1");
+      for (const bad of [key, "\x1b", "\x07", "AAAA", "eyJrZXkiOiJr"]) expect(text).not.toContain(bad);
+      if (format === "text") expect(text).not.toContain("\u202e");
+      rmSync(dir, { recursive: true });
+    },
+  );
 });

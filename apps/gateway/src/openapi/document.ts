@@ -18,6 +18,7 @@ import type { Route } from "../rest/route.ts";
 import { VERSION } from "../version.ts";
 import { namedSchemas } from "./json-schema.ts";
 import { operationIdOf, operationOf, TAGS, tagOf, type Vocabulary } from "./operation.ts";
+import { waysIn } from "./ways.ts";
 
 /** What has a name of its own; every other answer is named for its operation. */
 const NAMED: readonly (readonly [z.ZodType, string])[] = [
@@ -46,7 +47,7 @@ export interface OpenApi {
 
 let known: { readonly routes: readonly Route[]; readonly document: OpenApi } | undefined;
 
-/** OpenAPI 3.1 of exactly the routes there are: it cannot say more than the table, nor less. */
+/** OpenAPI 3.1 of exactly the routes there are, and of the few ways in that are none (`x-way`). */
 export function documentOf(routes: readonly Route[]): OpenApi {
   if (known?.routes === routes) return known.document;
   const document = write(routes, vocabularyOf(routes));
@@ -76,6 +77,9 @@ function write(routes: readonly Route[], vocabulary: Vocabulary): OpenApi {
       ...paths[route.path],
       [route.method.toLowerCase()]: operationOf(route, vocabulary),
     };
+  }
+  for (const { path, method, operation } of waysIn()) {
+    paths[path] = { ...paths[path], [method]: operation };
   }
   const used = new Set(routes.map(tagOf));
   return {

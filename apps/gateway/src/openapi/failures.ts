@@ -12,14 +12,17 @@ const IN_A_SANDBOX: readonly ErrorCode[] = ERROR_CODES.filter((code) => {
 });
 const CREATING: readonly ErrorCode[] = [
   "conflict",
+  "not_found",
   "idempotency_mismatch",
   "no_candidate",
   "budget_exceeded",
   "unsupported",
 ];
 
+type Failing = Pick<Route, "path" | "method" | "operation" | "params" | "body">;
+
 /** The codes of the error table that a route can answer with. */
-function codesOf({ path, method, operation, params, body }: Route): ErrorCode[] {
+function codesOf({ path, method, operation, params, body }: Failing): ErrorCode[] {
   const codes = new Set<ErrorCode>(ANY);
   const add = (more: readonly ErrorCode[]) => {
     for (const code of more) codes.add(code);
@@ -34,7 +37,7 @@ function codesOf({ path, method, operation, params, body }: Route): ErrorCode[] 
   return [...codes];
 }
 
-export function failuresOf(route: Route): ReadonlyMap<number, readonly ErrorCode[]> {
+export function failuresOf(route: Failing): ReadonlyMap<number, readonly ErrorCode[]> {
   const byStatus = new Map<number, ErrorCode[]>([[MISDIRECTED, ["invalid_request"]]]);
   // A foreign Origin is refused on every route.
   for (const code of new Set<ErrorCode>([...codesOf(route), "policy_denied"])) {

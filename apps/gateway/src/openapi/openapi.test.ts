@@ -25,11 +25,17 @@ describe("the OpenAPI document", () => {
     expect(await lint({ ...document, paths: { [path]: { get: { responses: {} } } } })).not.toEqual([]);
   });
 
-  it("has exactly the routes there are", () => {
+  it("has exactly the routes there are, and says what else leads in", () => {
     const written = Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+      Object.entries(methods).map(([method, one]) => ({
+        name: `${method.toUpperCase()} ${path}`,
+        way: (one as { "x-way"?: string })["x-way"],
+      })),
     );
-    expect(written.sort()).toEqual(ROUTES.map(({ method, path }) => `${method} ${path}`).sort());
+    const namesOf = (isWay: boolean) =>
+      written.filter(({ way }) => (way !== undefined) === isWay).map(({ name }) => name);
+    expect(namesOf(false).sort()).toEqual(ROUTES.map(({ method, path }) => `${method} ${path}`).sort());
+    expect(namesOf(true)).toEqual(["GET /v1/sandboxes/{id}/exec", "GET /preview/{token}/{rest}"]);
     const ids = Object.values(document.paths).flatMap((methods) =>
       Object.values(methods).map((one) => (one as { operationId: string }).operationId),
     );

@@ -63,7 +63,7 @@ export function operationOf(route: Route, vocabulary: Vocabulary): object {
   };
 }
 
-function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): object[] {
+export function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): object[] {
   if (!schema) return [];
   const { properties = {}, required = [] } = jsonSchemaOf(schema, "input");
   return Object.entries(properties).map(([name, one]) => ({

@@ -1,12 +1,12 @@
 import { emptySchema, newRowId, type Principal, SandboxerError } from "@sandboxer/contract";
 import type { Once } from "@sandboxer/core";
-import { type Context, Hono } from "hono";
+import { type Answered, type App, type Asked, pulledFrom } from "../exchange.ts";
 import type { Log } from "../log.ts";
-import { whenOver } from "../observe/ending.ts";
 import { readJson } from "./body.ts";
 import { check, queryOf } from "./check.ts";
 import { allowReading, preflightAnswer } from "./cross-origin.ts";
 import { createReport, failureAnswer, type Report } from "./failure.ts";
+import { createFindRoute } from "./find-route.ts";
 import { type Allowed, authenticate, refusalOf } from "./guard.ts";
 import type { Given, Ground, Route } from "./route.ts";
 
@@ -18,73 +18,79 @@ type Facts = {
   code?: string;
   leave?: () => void;
 };
-type Environment = { Variables: { facts: Facts } };
+
+/** No answer is ever a page but the reference, which brings a policy of its own; none may be framed. */
+const GUARDING = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+};
 
 /** HTTP in front of core: every request is named, guarded, checked, answered and logged here. */
-export function createApp(ground: Ground, log: Log, allowed: Allowed = {}): Hono<Environment> {
-  const app = new Hono<Environment>();
+export function createApp(ground: Ground, log: Log, allowed: Allowed = {}): App {
+  const findRoute = createFindRoute(ground.routes);
 
-  app.use(async (context, next) => {
+  async function answerTo(asked: Asked, url: URL, facts: Facts): Promise<Answered> {
+    try {
+      const settled = refuse(asked, url, allowed, facts) ?? preflightAnswer(asked);
+      if (settled) return settled;
+      const { method } = asked;
+      const found = findRoute(method === "HEAD" ? "GET" : method, url.pathname);
+      if (!found) throw new SandboxerError("not_found", "there is no such route");
+      const answered = await answer(found, ground, { asked, url, facts });
+      return method === "HEAD" ? withoutBody(answered) : answered;
+    } catch (error) {
+      const body = facts.report(error);
+      facts.code = body.code;
+      return failureAnswer(body);
+    }
+  }
+
+  return async (asked) => {
     const requestId = newRowId("req");
     const startedAt = performance.now();
     const facts: Facts = { requestId, report: createReport(log, requestId) };
-    context.set("facts", facts);
-    const settled = refuse(context.req.raw, allowed, facts) ?? preflightAnswer(context.req.raw);
-    if (settled) context.res = settled;
-    else await next();
-    context.res.headers.set("x-request-id", requestId);
-    guardAnswer(context.res.headers);
-    allowReading(context.req.raw, context.res.headers, allowed);
-    if (facts.leave) whenOver(context.res, facts.leave);
-    const { keyId, code, route = "none" } = facts;
-    const { method, path } = context.req;
-    const { status } = context.res;
+    const url = new URL(asked.url);
+    const answered = await answerTo(asked, url, facts);
+    const { status } = answered;
+    const headers = {
+      ...GUARDING,
+      ...answered.headers,
+      ...allowReading(asked.headers, allowed),
+      "x-request-id": requestId,
+    };
+    const { keyId, code, route = "none", leave } = facts;
+    const { method } = asked;
     const tookMs = performance.now() - startedAt;
     ground.meters.observe({ method, route, status, seconds: tookMs / 1_000 });
     const durationMs = Math.round(tookMs * 1000) / 1000;
+    const path = url.pathname;
     log({ level: "info", event: "request", requestId, method, path, status, durationMs, keyId, code });
-  });
-
-  for (const route of ground.routes) {
-    app.on(route.method, route.path.replace(/\{(\w+)\}/g, ":$1"), (context) =>
-      answer(route, ground, context),
-    );
-  }
-
-  const fail = (error: unknown, context: Context<Environment>) => {
-    const facts = context.get("facts");
-    const body = facts.report(error);
-    facts.code = body.code;
-    return failureAnswer(body);
+    return { ...answered, headers, ...(leave && { over: leave }) };
   };
-  app.onError(fail);
-  app.notFound((context) => fail(new SandboxerError("not_found", "there is no such route"), context));
-  return app;
 }
 
-/** No answer is ever a page but the reference, which brings a policy of its own; none may be framed. */
-function guardAnswer(headers: Headers): void {
-  headers.set("x-content-type-options", "nosniff");
-  if (!headers.has("content-security-policy")) {
-    headers.set("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox");
-  }
-}
-
-function refuse(request: Request, allowed: Allowed, facts: Facts): Response | undefined {
-  const host = request.headers.get("host") ?? new URL(request.url).host;
-  const refusal = refusalOf(request.headers, allowed, host);
+function refuse(asked: Asked, url: URL, allowed: Allowed, facts: Facts): Answered | undefined {
+  const refusal = refusalOf(asked.headers, allowed, asked.headers.get("host") ?? url.host);
   if (!refusal) return undefined;
   facts.code = refusal.error.code;
   return failureAnswer(facts.report(refusal.error), refusal.status);
 }
 
-async function answer(route: Route, ground: Ground, context: Context<Environment>): Promise<Response> {
-  const request = context.req.raw;
-  const facts = context.get("facts");
+interface Asking {
+  readonly asked: Asked;
+  readonly url: URL;
+  readonly facts: Facts;
+}
+
+async function answer(
+  { route, params }: { route: Route; params: Readonly<Record<string, string>> },
+  ground: Ground,
+  { asked, url, facts }: Asking,
+): Promise<Answered> {
   facts.route = route.path;
   let principal: Principal | undefined;
   if (route.operation !== "public") {
-    principal = await authenticate(ground.core, request.headers);
+    principal = await authenticate(ground.core, asked.headers);
     facts.keyId = principal.keyId;
     const leave = ground.limits?.enter(principal.keyId);
     if (leave) facts.leave = leave;
@@ -93,17 +99,19 @@ async function answer(route: Route, ground: Ground, context: Context<Environment
     ...ground,
     report: facts.report,
     principal: principal as never,
-    once: onceOf(request.headers),
-    lastEventId: request.headers.get("last-event-id") ?? undefined,
-    params: (route.params && check(route.params, context.req.param(), "path")) as never,
-    query: check(route.query ?? emptySchema, queryOf(request.url), "query") as never,
-    body: (await bodyOf(route, request)) as never,
+    once: onceOf(asked.headers),
+    lastEventId: asked.headers.get("last-event-id") ?? undefined,
+    params: (route.params && check(route.params, params, "path")) as never,
+    query: check(route.query ?? emptySchema, queryOf(url), "query") as never,
+    body: (await bodyOf(route, asked)) as never,
   });
-  if (route.answer.type === "json") return Response.json(given, { status: route.answer.status });
-  const { answer } = route;
-  const type = answer.type === "text" ? answer.contentType : CONTENT_TYPES[answer.type];
+  if (route.answer.type === "json") {
+    const headers = { "content-type": "application/json" };
+    return { status: route.answer.status, headers, body: JSON.stringify(given) };
+  }
+  const type = route.answer.type === "text" ? route.answer.contentType : CONTENT_TYPES[route.answer.type];
   const { body, headers } = given as Given;
-  return new Response(body, { headers: { "cache-control": "no-store", ...headers, "content-type": type } });
+  return { status: 200, headers: { "cache-control": "no-store", ...headers, "content-type": type }, body };
 }
 
 const CONTENT_TYPES = {
@@ -112,12 +120,17 @@ const CONTENT_TYPES = {
   bytes: "application/octet-stream",
 } as const;
 
-function onceOf(headers: Headers): Once {
+function withoutBody({ status, headers, body }: Answered): Answered {
+  if (typeof body === "object") pulledFrom(body).cancel();
+  return { status, headers };
+}
+
+function onceOf(headers: Asked["headers"]): Once {
   const idempotencyKey = headers.get("idempotency-key");
   return idempotencyKey === null ? {} : { idempotencyKey };
 }
 
-async function bodyOf(route: Route, request: Request): Promise<unknown> {
-  if (route.body === "bytes") return request.body ?? new ReadableStream({ start: (empty) => empty.close() });
-  return route.body && check(route.body, await readJson(request), "body");
+async function bodyOf(route: Route, asked: Asked): Promise<unknown> {
+  if (route.body === "bytes") return asked.body ?? new ReadableStream({ start: (empty) => empty.close() });
+  return route.body && check(route.body, await readJson(asked), "body");
 }

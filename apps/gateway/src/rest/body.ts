@@ -1,10 +1,11 @@
 import { concatenate, SandboxerError } from "@sandboxer/contract";
+import type { Asked } from "../exchange.ts";
 
 const MAXIMUM_BYTES = 4 << 20;
 const MAXIMUM_DEPTH = 64;
 
 /** A JSON body, bounded in size and depth before any schema sees it. */
-export async function readJson(request: Request): Promise<unknown> {
+export async function readJson(request: Asked): Promise<unknown> {
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/json *(?:;|$)/i.test(type)) {
     // Also what keeps a form on some web page from posting here.
@@ -15,15 +16,21 @@ export async function readJson(request: Request): Promise<unknown> {
   return value;
 }
 
-async function readBounded(request: Request): Promise<Uint8Array> {
-  const tooLarge = () =>
-    new SandboxerError("payload_too_large", `a JSON body has at most ${MAXIMUM_BYTES} bytes`);
-  if (Number(request.headers.get("content-length") ?? 0) > MAXIMUM_BYTES) throw tooLarge();
+async function readBounded(asked: Asked): Promise<Uint8Array> {
+  const isLonger = Number(asked.headers.get("content-length") ?? 0) > MAXIMUM_BYTES;
+  const whole = isLonger
+    ? undefined
+    : await (asked.whole?.(MAXIMUM_BYTES) ?? readAll(asked.body, MAXIMUM_BYTES));
+  if (whole) return whole;
+  throw new SandboxerError("payload_too_large", `a JSON body has at most ${MAXIMUM_BYTES} bytes`);
+}
+
+async function readAll(body: Asked["body"], atMost: number): Promise<Uint8Array | undefined> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const part of request.body ?? []) {
+  for await (const part of body ?? []) {
     bytes += part.length;
-    if (bytes > MAXIMUM_BYTES) throw tooLarge();
+    if (bytes > atMost) return undefined;
     parts.push(part);
   }
   return concatenate(parts);

@@ -16,9 +16,10 @@ export function check(schema: z.ZodType, value: unknown, where: "path" | "query"
 }
 
 /** A parameter given twice is refused: two readers could each take another one. */
-export function queryOf(url: string): Record<string, string> {
+export function queryOf({ search, searchParams }: URL): Record<string, string> {
+  if (search === "") return {};
   const query: Record<string, string> = Object.create(null);
-  for (const [name, value] of new URL(url).searchParams) {
+  for (const [name, value] of searchParams) {
     if (name in query) throw new SandboxerError("invalid_request", "a query parameter is given twice");
     query[name] = value;
   }

@@ -1,3 +1,4 @@
+import type { Answered, Asked } from "../exchange.ts";
 import type { Allowed } from "./guard.ts";
 
 const METHODS = "GET, POST, PUT, DELETE";
@@ -7,25 +8,32 @@ const TOLD =
 const REMEMBERED_SECONDS = "600";
 
 /** A browser's question whether a page of an allowed origin may ask. No other gets as far. */
-export function preflightAnswer({ method, headers }: Request): Response | undefined {
+export function preflightAnswer({ method, headers }: Asked): Answered | undefined {
   if (method !== "OPTIONS" || !headers.has("origin") || !headers.has("access-control-request-method")) {
     return undefined;
   }
-  const answer = new Response(null, { status: 204 });
-  answer.headers.set("access-control-allow-methods", METHODS);
-  answer.headers.set("access-control-allow-headers", ASKED);
-  answer.headers.set("access-control-max-age", REMEMBERED_SECONDS);
-  if (headers.has("access-control-request-private-network")) {
-    answer.headers.set("access-control-allow-private-network", "true");
-  }
-  return answer;
+  const isOfPrivateNetwork = headers.has("access-control-request-private-network");
+  return {
+    status: 204,
+    headers: {
+      "access-control-allow-methods": METHODS,
+      "access-control-allow-headers": ASKED,
+      "access-control-max-age": REMEMBERED_SECONDS,
+      ...(isOfPrivateNetwork && { "access-control-allow-private-network": "true" }),
+    },
+  };
 }
 
 /** Pages of an allowed origin may read the answer; keys go in a header, so no cookie is ever asked for. */
-export function allowReading(request: Request, answer: Headers, { origins = [] }: Allowed): void {
-  const origin = request.headers.get("origin");
-  if (origin === null || !origins.includes(origin)) return;
-  answer.set("access-control-allow-origin", origin);
-  answer.set("access-control-expose-headers", TOLD);
-  answer.append("vary", "origin");
+export function allowReading(
+  asked: Asked["headers"],
+  { origins = [] }: Allowed,
+): Readonly<Record<string, string>> {
+  const origin = asked.get("origin");
+  if (origin === null || !origins.includes(origin)) return {};
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": TOLD,
+    vary: "origin",
+  };
 }

@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorCode, type ErrorDetails, SandboxerError } from "@sandboxer/contract";
+import type { Answered } from "../exchange.ts";
 import type { Log } from "../log.ts";
 
 export interface ErrorBody {
@@ -25,11 +26,16 @@ export function createReport(log: Log, requestId: string): Report {
   };
 }
 
-export function failureAnswer(error: ErrorBody, status: number = ERRORS[error.code].status): Response {
+export function failureAnswer(error: ErrorBody, status: number = ERRORS[error.code].status): Answered {
   const { retryAfterMs } = error.details;
-  const answer = Response.json({ error }, { status });
-  if (retryAfterMs !== undefined) answer.headers.set("retry-after", retryAfterSeconds(Number(retryAfterMs)));
-  return answer;
+  return {
+    status,
+    headers: {
+      "content-type": "application/json",
+      ...(retryAfterMs !== undefined && { "retry-after": retryAfterSeconds(Number(retryAfterMs)) }),
+    },
+    body: JSON.stringify({ error }),
+  };
 }
 
 function retryAfterSeconds(ms: number): string {

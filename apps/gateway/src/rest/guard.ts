@@ -1,5 +1,6 @@
 import { type Principal, SandboxerError } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
+import type { Asked } from "../exchange.ts";
 
 /** Names this gateway answers to, and pages that may call it, besides the safe defaults. */
 export interface Allowed {
@@ -14,7 +15,7 @@ const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
  * name in Host is DNS rebinding; a foreign Origin is such a page. Neither gets as far as a key.
  */
 export function refusalOf(
-  headers: Headers,
+  headers: Asked["headers"],
   { hosts = [], origins = [] }: Allowed,
   // A request within this process has no Host of its own.
   host = headers.get("host") ?? "",
@@ -36,7 +37,7 @@ export function refusalOf(
 }
 
 /** Only headers are looked at: a key in an address ends up in logs and histories. */
-export async function authenticate(core: Core, headers: Headers): Promise<Principal> {
+export async function authenticate(core: Core, headers: Asked["headers"]): Promise<Principal> {
   const bearer = /^Bearer +(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1];
   const key = bearer ?? headers.get("x-api-key");
   if (!key) throw new SandboxerError("unauthenticated", "the request carries no key");

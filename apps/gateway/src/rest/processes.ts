@@ -24,7 +24,8 @@ export const processRoutes = [
     },
     async ({ core, processes, principal, report, params, body }) => {
       const process = await core.exec(principal, params.id, body);
-      return { body: eventStream(process, report, processes.hold(principal, params.id, process)) };
+      const release = processes.hold(principal, params.id, process);
+      return { body: eventStream(process, report, { isAwaited: body.stdin || !!body.pty, release }) };
     },
   ),
   route(
@@ -69,7 +70,8 @@ export const processRoutes = [
         ...(query.stderr !== undefined && { stderr: query.stderr }),
       };
       const process = await core.attachProcess(principal, params.id, params.process, from);
-      return { body: eventStream(process, report, processes.hold(principal, params.id, process)) };
+      const release = processes.hold(principal, params.id, process);
+      return { body: eventStream(process, report, { isAwaited: true, release }) };
     },
   ),
   route(

@@ -1,6 +1,7 @@
 import type { Operation, Principal } from "@sandboxer/contract";
 import type { Core, Once } from "@sandboxer/core";
 import type { z } from "zod";
+import type { Body } from "../exchange.ts";
 import type { LiveConnections } from "../live-connections.ts";
 import type { LiveProcesses } from "../live-processes.ts";
 import type { Limits } from "../observe/limits.ts";
@@ -18,7 +19,7 @@ export type Answer =
 
 /** What a handler gives: a value for `json`, a body (with headers of its own) for the others. */
 export type Given = {
-  readonly body: ReadableStream<Uint8Array> | string;
+  readonly body: Body;
   readonly headers?: Record<string, string>;
 };
 

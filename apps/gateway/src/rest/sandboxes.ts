@@ -122,6 +122,28 @@ export const sandboxRoutes = [
   ),
   route(
     {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/stop",
+      operation: "sandbox.pause",
+      summary: "End every process of a persistent sandbox and keep its files",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: sandboxSchema },
+    },
+    ({ core, principal, params }) => core.stop(principal, params.id),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/start",
+      operation: "sandbox.pause",
+      summary: "Start a stopped sandbox over its files; of a paused one, as resume",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: sandboxSchema },
+    },
+    ({ core, principal, params }) => core.resume(principal, params.id),
+  ),
+  route(
+    {
       method: "GET",
       path: "/v1/sandboxes/{id}/metrics",
       operation: "sandbox.read",

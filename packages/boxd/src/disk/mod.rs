@@ -1,12 +1,14 @@
 //! Disks of a fixed size: what a sandbox writes goes into a filesystem of its own, in a sparse
 //! file that is gone with it. Only root may mount one.
 
+mod kept;
 mod makers;
 mod template;
 
 use crate::sys::loop_device::LoopDevice;
 use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
 use crate::sys::{credentials, path};
+pub use kept::{IMAGE, await_release, show};
 use makers::Makers;
 use std::cell::RefCell;
 use std::fs::File;
@@ -33,6 +35,8 @@ pub struct Disks {
 struct Size {
     bytes: u64,
     inodes: u64,
+    /// With a journal: it is to survive a machine that fails.
+    is_durable: bool,
 }
 
 impl Disks {
@@ -72,11 +76,28 @@ impl Disks {
     }
 }
 
+impl Disks {
+    /// The disk in this file, which is made where there is none yet.
+    pub fn keep(
+        &self,
+        image: &Path,
+        bytes: u64,
+        inodes: Option<u64>,
+        owner: Option<u32>,
+    ) -> io::Result<OwnedFd> {
+        match image.exists() {
+            true => kept::open(image),
+            false => kept::make(&self.templates, image, Size::of(bytes, inodes), owner),
+        }
+    }
+}
+
 impl Size {
     const LENGTH: usize = 16;
 
     fn of(bytes: u64, inodes: Option<u64>) -> Size {
-        Size { bytes, inodes: inodes.unwrap_or(bytes / BYTES_PER_INODE).max(64) }
+        let inodes = inodes.unwrap_or(bytes / BYTES_PER_INODE).max(64);
+        Size { bytes, inodes, is_durable: false }
     }
 
     fn to_bytes(self) -> [u8; Size::LENGTH] {
@@ -85,7 +106,7 @@ impl Size {
 
     fn from_bytes(bytes: [u8; Size::LENGTH]) -> Size {
         let both = u128::from_ne_bytes(bytes);
-        Size { bytes: (both >> 64) as u64, inodes: both as u64 }
+        Size { bytes: (both >> 64) as u64, inodes: both as u64, is_durable: false }
     }
 }
 

@@ -17,7 +17,12 @@ const MOST_TEMPLATES: usize = 16;
 const MOST_DATA: u64 = 64 << 20;
 
 pub fn find(folder: &Path, size: Size) -> io::Result<PathBuf> {
-    let template = folder.join(format!("{}-{}.ext4", size.bytes, size.inodes));
+    let template = folder.join(format!(
+        "{}-{}{}.ext4",
+        size.bytes,
+        size.inodes,
+        if size.is_durable { "-durable" } else { "" }
+    ));
     if !template.exists() {
         make_room(folder)?;
         let draft = folder.join(format!("draft-{}", std::process::id()));
@@ -70,15 +75,17 @@ fn make_content(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Without a journal: the content never outlives the machine's uptime.
-fn format(image: &Path, content: &Path, Size { bytes, inodes }: Size) -> io::Result<()> {
+/// Without a journal where the content never outlives the machine's uptime.
+fn format(image: &Path, content: &Path, size: Size) -> io::Result<()> {
+    let Size { bytes, inodes, is_durable } = size;
+    let features = if is_durable { "^resize_inode" } else { "^has_journal,^resize_inode" };
     let program = PROGRAMS.iter().find(|path| Path::new(path).exists());
     let program = program.ok_or_else(|| io::Error::other("mke2fs is not installed"))?;
     File::create(image)?.set_len(bytes)?;
     let output = Command::new(program)
         .args(["-q", "-F", "-t", "ext4", "-b", "4096", "-I", "256", "-m", "0"])
-        .args(["-O", "^has_journal,^resize_inode"])
-        .args(["-E", "lazy_itable_init=1,nodiscard,packed_meta_blocks=1"])
+        .args(["-O", features])
+        .args(["-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard,packed_meta_blocks=1"])
         .args(["-N", &inodes.to_string(), "-d"])
         .args([content, image])
         .env_clear()

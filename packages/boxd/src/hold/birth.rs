@@ -6,6 +6,7 @@ use super::failpoint;
 use super::means::Means;
 use super::record::{Record, start_time};
 use crate::cgroup::Entry;
+use crate::disk::IMAGE;
 use crate::serve;
 use crate::setup::idmap::IdMap;
 use crate::setup::trees::Trees;
@@ -104,12 +105,15 @@ pub fn equip(
     let disk = match plan.limits.disk_bytes.filter(|_| record.has_disk) {
         Some(bytes) => {
             let (inodes, owner) = (plan.limits.disk_inodes, plan.ids.base());
-            let disk = means.disks.take(bytes, inodes, owner);
-            let disk = disk.map_err(step("disk"))?;
+            let disk = match record.keeps {
+                Some(_) => {
+                    let image = plan.box_directory.join(IMAGE);
+                    means.disks.keep(&image, bytes, inodes, owner).map_err(about_disk)?
+                }
+                None => means.disks.take(bytes, inodes, owner).map_err(step("disk"))?,
+            };
             if let Some(base) = plan.ids.base().filter(|_| plan.workspace.is_some()) {
-                path::make_directory(disk.as_fd(), LAYER, 0o700)
-                    .and_then(|()| path::set_owner(disk.as_fd(), LAYER, base))
-                    .map_err(step("disk"))?;
+                make_layer(&disk, base).map_err(step("disk"))?;
             }
             failpoint::reached("disk");
             Some(disk)
@@ -123,13 +127,31 @@ pub fn equip(
             let ids = Some(namespace.as_fd());
             let own = disk.as_ref().map(OwnedFd::try_clone).transpose().map_err(step("disk"))?;
             let workspace = plan.workspace.map(|pinned| pinned.tree(base)).transpose()?;
-            let trees = Trees::clone_all(plan, ids, own, workspace)?;
+            let frozen = plan.frozen.iter().map(|one| Ok((one.name(), one.tree(base)?)));
+            let frozen = frozen.collect::<Result<Vec<_>, Failure>>()?;
+            let trees = Trees::clone_all(plan, ids, own, workspace, &frozen)?;
             lent.extend(trees.into_list());
         }
         IdMap::Shared | IdMap::SharedWithOwner | IdMap::Single { .. } => {}
     }
     unix_socket::send(child, b"go", &lent).map_err(step("start signal"))?;
     Ok(disk)
+}
+
+/// Of an earlier life it may be there.
+fn make_layer(disk: &OwnedFd, base: u32) -> io::Result<()> {
+    match path::make_directory(disk.as_fd(), LAYER, 0o700) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.and_then(|()| path::set_owner(disk.as_fd(), LAYER, base)),
+    }
+}
+
+/// One that is still in use by an earlier life will soon be free.
+fn about_disk(error: io::Error) -> Failure {
+    match error.raw_os_error() {
+        Some(libc::EBUSY) => Failure::new(Code::Busy, "its disk is still in use"),
+        _ => Failure::unavailable("disk", &error),
+    }
 }
 
 fn be_born(

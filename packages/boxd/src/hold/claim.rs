@@ -16,7 +16,7 @@ impl Hold {
         if !is_id(&id) {
             return Err(Failure::invalid("id is not 20 lower-case letters and digits"));
         }
-        if self.registry.by_id(&id).is_some() {
+        if self.registry.by_id(&id).is_some() || self.resting.get(&id).is_some() {
             return Err(Failure::new(Code::AlreadyExists, format!("sandbox {id} is live")));
         }
         // Not in the registry, so it is nobody's.

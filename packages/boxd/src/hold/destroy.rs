@@ -15,12 +15,35 @@ impl Hold {
         let Some((_, sandbox)) = self.registry.by_id(id) else {
             return false;
         };
-        end(sandbox, grace);
+        end(sandbox, grace, false);
         failpoint::reached("signalled");
         if let Some(ending) = &mut sandbox.ending {
             ending.waiting.push(waiting);
         }
         true
+    }
+
+    /// Ends its processes and keeps its disk. True when that is done already.
+    pub fn stop(
+        &mut self,
+        id: &str,
+        grace: Duration,
+        waiting: (u32, u32),
+    ) -> Result<bool, Failure> {
+        if let Some(is_done) = self.joins_stop(id, waiting) {
+            return Ok(is_done);
+        }
+        let sandbox = self.settled(id)?;
+        if sandbox.record.keeps.is_none() {
+            let message = format!("sandbox {id} was not made to be kept");
+            return Err(Failure::new(Code::Unsupported, message));
+        }
+        end(sandbox, grace, true);
+        failpoint::reached("signalled");
+        if let Some(ending) = &mut sandbox.ending {
+            ending.waiting.push(waiting);
+        }
+        Ok(false)
     }
 
     /// Sandboxes whose client has left, and with it every wish that they live.
@@ -31,7 +54,8 @@ impl Hold {
         self.tethers = held;
         for (_, id) in left {
             if let Some((_, sandbox)) = self.registry.by_id(&id) {
-                end(sandbox, Duration::ZERO);
+                let is_read = sandbox.record.is_read;
+                end(sandbox, Duration::ZERO, is_read);
             }
         }
     }
@@ -50,7 +74,13 @@ impl Hold {
             .collect();
         for number in due {
             if let Some(sandbox) = self.registry.get_mut(number) {
-                end(sandbox, Duration::ZERO);
+                let keeps = match (&sandbox.ending, &sandbox.record) {
+                    (Some(ending), _) => ending.keeps,
+                    (None, record) => {
+                        record.is_read || record.keeps.is_some_and(|keeps| keeps.stops_at_end)
+                    }
+                };
+                end(sandbox, Duration::ZERO, keeps);
             }
         }
     }
@@ -81,15 +111,40 @@ impl Hold {
         self.tethers.retain(|(_, id)| *id != sandbox.record.id);
         self.forget(&sandbox.pidfd);
         process::reap_pidfd(&sandbox.pidfd);
-        let path = self.folder.of_box(&sandbox.record.id);
-        if !sandbox.record.has_disk || !self.spares.take(&self.folder, &path) {
-            self.trash.take(&self.folder, &path);
+        let (record, disk) = (sandbox.record, sandbox.disk);
+        let group = record.group.clone();
+        let is_spare = record.has_disk && record.keeps.is_none();
+        let shares_layers = !record.layers.is_empty();
+        let id = record.id.clone();
+        let is_kept = sandbox.ending.as_ref().is_none_or(|ending| ending.keeps);
+        // One that was started again and failed is as it was.
+        let kept = match sandbox.starting {
+            Some(_) => sandbox.before,
+            None => Some(record).filter(|record| record.keeps.is_some() && record.has_lived),
+        };
+        let kept = kept.filter(|_| is_kept);
+        let is_gone = kept.is_none();
+        if is_gone {
+            let path = self.folder.of_box(&id);
+            if !is_spare || !self.spares.take(&self.folder, &path) {
+                self.trash.take(&self.folder, &path);
+            }
+            if shares_layers {
+                self.sweep_layers();
+            }
         }
-        self.trash.unmount(sandbox.disk);
-        if let Some(group) = sandbox.record.group {
+        let (ended, mut waiting) = match sandbox.ending {
+            Some(ending) => (true, ending.waiting),
+            None => (false, Vec::new()),
+        };
+        match kept {
+            Some(kept) => self.put_to_rest(kept, disk, std::mem::take(&mut waiting)),
+            None => self.trash.unmount(disk),
+        }
+        if let Some(group) = group {
             let oom_kills = Usage::of(&group).oom_kills.unwrap_or(0);
-            if sandbox.ending.is_none() && oom_kills > 0 {
-                log::note(format_args!("{} ran out of memory and died", sandbox.record.id));
+            if !ended && oom_kills > 0 {
+                log::note(format_args!("{id} ran out of memory and died"));
             }
             self.leftovers.take(group);
         }
@@ -103,10 +158,10 @@ impl Hold {
             let failure = starting.failure.unwrap_or_else(|| {
                 Failure::new(Code::Internal, "the sandbox died while it was being made")
             });
-            log::note(format_args!("{} failed: {}", sandbox.record.id, failure.message));
+            log::note(format_args!("{id} failed: {}", failure.message));
             self.give_back(starting.client, starting.stream, &failure);
         }
-        for (client, stream) in sandbox.ending.into_iter().flat_map(|ending| ending.waiting) {
+        for (client, stream) in waiting {
             self.answer(client, |client: &mut Client| {
                 client.outbound.end(stream, &json!({"existed": true}));
                 client.is_busy = false;
@@ -115,14 +170,16 @@ impl Hold {
     }
 }
 
-/// A request to end that is under way can only be hastened.
-fn end(sandbox: &mut Sandbox, grace: Duration) {
+/// A request to end that is under way can only be hastened, and what is to go cannot be kept.
+fn end(sandbox: &mut Sandbox, grace: Duration, keeps: bool) {
     let now = Instant::now();
     let kill_at = now.checked_add(grace).unwrap_or(now);
     let earlier = sandbox.ending.as_ref().and_then(|ending| ending.kill_at);
     let is_first = sandbox.ending.is_none();
-    let waiting = sandbox.ending.take().map(|ending| ending.waiting).unwrap_or_default();
-    let mut ending = Ending { kill_at: None, waiting };
+    let before = sandbox.ending.take();
+    let keeps = keeps && before.as_ref().is_none_or(|ending| ending.keeps);
+    let waiting = before.map(|ending| ending.waiting).unwrap_or_default();
+    let mut ending = Ending { kill_at: None, waiting, keeps };
     // Signals to who is already dead fail, and its pidfd is about to say so.
     // What is paused can do nothing with a grace.
     if grace.is_zero() || sandbox.is_paused {

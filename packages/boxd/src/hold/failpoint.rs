@@ -5,7 +5,7 @@ use crate::sys::process;
 use std::sync::OnceLock;
 
 /// In the order in which a sandbox's life passes them.
-pub const PLACES: [&str; 15] = [
+pub const PLACES: [&str; 20] = [
     "folder",
     "process",
     "group",
@@ -19,6 +19,11 @@ pub const PLACES: [&str; 15] = [
     "thawed",
     "signalled",
     "buried",
+    "rested",
+    "sealed",
+    "freezing",
+    "moved",
+    "layered",
     "swept",
     "adopted",
 ];

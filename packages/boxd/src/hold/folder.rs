@@ -127,6 +127,11 @@ impl Folder {
         self.path.join("spares")
     }
 
+    /// What stopped sandboxes have written, shared.
+    pub fn layers(&self) -> PathBuf {
+        self.path.join("layers")
+    }
+
     pub fn trash(&self) -> PathBuf {
         self.path.join("trash")
     }
@@ -140,7 +145,7 @@ impl Folder {
     }
 
     /// A new sandbox's own folder: where it listens, and its writable layer, which belongs to
-    /// the sandbox's root. The sandbox may pass through the folder but not look around.
+    /// the sandbox's root.
     ///
     /// With a disk of its own, the layer is on that.
     pub fn make_box(
@@ -154,7 +159,7 @@ impl Folder {
         let path = self.of_box(id);
         let spare = spares.give(&path)?;
         if spare.is_none() {
-            DirBuilder::new().mode(0o711).create(&path)?;
+            spares::make(&path)?;
         }
         let layers = [("upper", 0o755, true), ("work", 0o700, true), (LAYER, 0o700, layered)];
         for (layer, mode, _) in layers.into_iter().filter(|(_, _, wanted)| *wanted && !disk) {

@@ -6,27 +6,18 @@
 
 use super::birth::{self, Report};
 use super::client::Client;
-use super::failpoint;
-use super::folder::is_id;
 use super::record::Record;
 use super::registry::{Sandbox, Starting};
+use super::room::Room;
 use super::source::Source;
-use super::trash;
 use super::watch::Hold;
-use crate::serve;
+use super::{failpoint, layers};
 use crate::setup::Plan;
-use crate::setup::idmap::IdMap;
-use crate::setup::judged::{self, Judged};
-use crate::setup::trees;
+use crate::setup::frozen::Frozen;
 use crate::setup::workspace::Pinned;
 use crate::sys::{epoll, process, time};
-use crate::wire::failure::{Code, Failure};
-use crate::wire::fields::Dictionary;
+use crate::wire::failure::Failure;
 use crate::wire::hold_request::Create;
-use crate::wire::workspace::Mode;
-use std::os::unix::net::UnixListener;
-
-type Room = (IdMap, UnixListener, Dictionary);
 
 impl Hold {
     /// The client comes back at once when the sandbox cannot even be begun.
@@ -36,14 +27,28 @@ impl Hold {
         client: Client,
         stream: u32,
     ) -> Result<(), (Client, Failure)> {
-        let (room, pinned, judged) = match self.make_room(&create) {
-            Ok(room) => room,
-            Err(failure) => return Err((client, failure)),
-        };
-        let (ids, listener, not_in_force) = room;
+        let Room { ids, listener, not_in_force, pinned, judged, has_disk, before } =
+            match self.make_room(&create) {
+                Ok(room) => room,
+                Err(failure) => return Err((client, failure)),
+            };
         failpoint::reached("folder");
+        let layers = before.as_ref().map_or(&create.layers, |(before, _)| &before.layers);
+        let frozen = match layers::find(&self.folder, layers) {
+            Ok(frozen) => frozen,
+            Err(failure) => {
+                self.leave_room(&create.id, before.map(|(before, _)| before));
+                return Err((client, failure));
+            }
+        };
+        if let Some((before, _)) = before.as_ref().filter(|(before, _)| !before.lowers.is_empty()) {
+            // What it wrote lies on these, whatever its image's name leads to by now.
+            create.root.lowers.clone_from(&before.lowers);
+            create.root.setup_layers = before.setup_layers;
+        }
         let lowers = create.root.lowers.clone();
-        let tools = self.tools.layer_over(&lowers);
+        create.root.lowers.splice(0..0, frozen.iter().map(Frozen::name));
+        let tools = self.tools.layer_over(&create.root.lowers);
         create.root.lowers.insert(0, tools.to_string_lossy().into_owned());
         let mut record = Record {
             pid: 0,
@@ -55,15 +60,27 @@ impl Hold {
             ids: self.means.ids.name().to_string(),
             uid_base: ids.base(),
             group: None,
-            has_disk: self.means.has_disk_for(&create.limits),
+            has_disk,
             not_in_force,
             is_pooled: create.is_pooled,
             made_as: None,
             workspace: pinned.as_ref().map(Pinned::facts),
             lowers,
+            setup_layers: create.root.setup_layers,
+            keeps: create.keeps,
+            has_lived: false,
+            is_read: false,
+            kept_until_ms: None,
+            is_sealed: false,
+            layers: create.layers.clone(),
+            freezing: None,
             id: create.id.clone(),
             installation: create.installation.clone(),
         };
+        if let Some((before, again)) = &before {
+            record.goes_on(before, *again);
+        }
+        let before = before.map(|(before, _)| before);
         let directory = self.folder.of_box(&record.id);
         let plan = Plan {
             root: &create.root,
@@ -74,13 +91,16 @@ impl Hold {
             guarded: create.guarded,
             workspace: pinned.as_ref(),
             judged: &judged,
+            frozen: &frozen,
+            is_copy: create.again.is_none() && !frozen.is_empty(),
+            is_kept: record.keeps.is_some(),
             doors: self.means.groups.entries(),
         };
         let limits = self.limits.at_most(create.limits.open_files);
         let cradle = match birth::make_cradle(&self.means, &mut record, &create.limits) {
             Ok(cradle) => cradle,
             Err(failure) => {
-                self.abandon(record);
+                self.abandon(record, before);
                 return Err((client, failure));
             }
         };
@@ -88,7 +108,7 @@ impl Hold {
         let (pid, pidfd, from_child) = match born {
             Ok(born) => born,
             Err(error) => {
-                self.abandon(record);
+                self.abandon(record, before);
                 return Err((client, Failure::unavailable("namespaces", &error)));
             }
         };
@@ -113,54 +133,24 @@ impl Hold {
             is_paused: false,
             freezing: None,
             disk,
+            before,
         });
         Ok(())
     }
 
-    /// Nothing lives in it yet.
-    fn abandon(&mut self, record: Record) {
-        self.trash.take(&self.folder, &self.folder.of_box(&record.id));
-        if let Some(group) = record.group {
-            self.leftovers.take(group);
+    fn leave_room(&mut self, id: &str, before: Option<Record>) {
+        match before {
+            Some(before) => self.put_to_rest(before, None, Vec::new()),
+            None => self.trash.take(&self.folder, &self.folder.of_box(id)),
         }
     }
 
-    fn make_room(
-        &mut self,
-        create: &Create,
-    ) -> Result<(Room, Option<Pinned>, Vec<Judged>), Failure> {
-        check(create)?;
-        let pinned = create.root.workspace.as_ref().map(Pinned::pin).transpose()?;
-        let judged = judged::judge(&create.root)?;
-        let not_in_force = self.means.not_in_force(&create.limits)?;
-        let has_disk = self.means.has_disk_for(&create.limits);
-        if self.registry.by_id(&create.id).is_some() {
-            let message = format!("sandbox {} is live", create.id);
-            return Err(Failure::new(Code::AlreadyExists, message));
+    /// Nothing lives in it yet.
+    fn abandon(&mut self, record: Record, before: Option<Record>) {
+        self.leave_room(&record.id, before);
+        if let Some(group) = record.group {
+            self.leftovers.take(group);
         }
-        if create.tethered && !self.tethers.iter().any(|(_, id)| *id == create.id) {
-            return Err(Failure::invalid("nobody holds a tether to it"));
-        }
-        let bases = self.registry.uid_bases();
-        let is_used = |base| bases.contains(&base);
-        let ids = IdMap::choose(&self.means.ids, pinned.is_some(), self.seed, is_used)
-            .map_err(|error| Failure::unavailable("user ids", &error))?;
-        let path = self.folder.of_box(&create.id);
-        let (owner, layered) = (ids.root(), is_layered(create));
-        let mut make =
-            || self.folder.make_box(&mut self.spares, &create.id, owner, has_disk, layered);
-        let made = match make() {
-            // Not in the registry, so it is nobody's.
-            Err(error) if trash::is_taken(&error) => {
-                self.trash.take(&self.folder, &path);
-                make()
-            }
-            made => made,
-        };
-        made.map(|listener| ((ids, listener, not_in_force), pinned, judged)).map_err(|error| {
-            self.trash.take(&self.folder, &path);
-            Failure::about_path("the sandbox's folder", &error)
-        })
     }
 
     fn watch_sandbox(&mut self, sandbox: Sandbox) {
@@ -198,6 +188,12 @@ impl Hold {
             // Our copy of the connection goes; the sandbox has its own.
             Report::Success => {
                 failpoint::reached("started");
+                if sandbox.record.keeps.is_some() && !sandbox.record.has_lived {
+                    sandbox.record.has_lived = true;
+                    let directory = self.folder.of_box(&sandbox.record.id);
+                    // Unwritten, the next hold sees by itself that it lives.
+                    let _ = sandbox.record.write(&directory);
+                }
                 return;
             }
             Report::Failure(failure) => starting.failure = starting.failure.or(Some(failure)),
@@ -210,22 +206,4 @@ impl Hold {
     pub fn adopt(&mut self, sandbox: Sandbox) {
         self.watch_sandbox(sandbox);
     }
-}
-
-fn check(create: &Create) -> Result<(), Failure> {
-    if !is_id(&create.id) {
-        return Err(Failure::invalid("id is not 20 lower-case letters and digits"));
-    }
-    let hostname = &create.hostname;
-    let is_label = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
-    if hostname.is_empty() || hostname.len() > 63 || !hostname.bytes().all(is_label) {
-        return Err(Failure::invalid("hostname is not 1 to 63 letters, digits, dots and dashes"));
-    }
-    serve::environment::check(&create.env)?;
-    trees::check(&create.root)
-}
-
-/// Whether it needs a place for what it writes to its workspace.
-fn is_layered(create: &Create) -> bool {
-    create.root.workspace.as_ref().is_some_and(|one| one.mode == Mode::CopyOnWrite)
 }

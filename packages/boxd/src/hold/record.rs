@@ -4,6 +4,7 @@ use crate::cgroup::{Group, Places};
 use crate::sys::time;
 use crate::wire::failure::Failure;
 use crate::wire::fields::{Dictionary, Fields};
+use crate::wire::hold_request::{Again, Keeps};
 use serde_json::{Value, json};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -42,6 +43,22 @@ pub struct Record {
     pub workspace: Option<Value>,
     /// The folders that it is made of: who removes one takes it from under the sandbox.
     pub lowers: Vec<String>,
+    /// How many of them, from the top, are what a setup wrote.
+    pub setup_layers: u32,
+    /// Its disk stays when its processes end.
+    pub keeps: Option<Keeps>,
+    /// It has been a sandbox that works, so there is something to keep.
+    pub has_lived: bool,
+    /// It is only read: to everybody else it is stopped.
+    pub is_read: bool,
+    /// Nothing of it runs: until when its disk is kept, by the clock on the wall.
+    pub kept_until_ms: Option<u64>,
+    /// Its disk was put away in order.
+    pub is_sealed: bool,
+    /// What it lies on that others have written, the topmost first.
+    pub layers: Vec<String>,
+    /// What its own is about to become.
+    pub freezing: Option<String>,
 }
 
 impl Record {
@@ -79,6 +96,14 @@ impl Record {
             made_as: fields.text_if_any("madeAs")?,
             workspace: fields.value_if_any("workspace"),
             lowers: fields.texts("lowers")?,
+            setup_layers: fields.small_if_any("setupLayers")?.unwrap_or(0),
+            keeps: fields.object_if_any("keeps")?.map(Keeps::parse).transpose()?,
+            has_lived: fields.flag("hasLived", false)?,
+            is_read: fields.flag("read", false)?,
+            kept_until_ms: fields.number_if_any("keptUntilMs")?,
+            is_sealed: fields.flag("sealed", false)?,
+            layers: fields.texts("layers")?,
+            freezing: fields.text_if_any("freezing")?,
         })
     }
 
@@ -99,7 +124,41 @@ impl Record {
             record["groups"] = json!(group.places);
         }
         record["disk"] = json!(self.has_disk);
+        if let Some(Keeps { keep_ms, stops_at_end }) = self.keeps {
+            record["keeps"] = json!({"keepMs": keep_ms, "stopsAtEnd": stops_at_end});
+            record["hasLived"] = json!(self.has_lived);
+            record["read"] = json!(self.is_read);
+            record["sealed"] = json!(self.is_sealed);
+            record["freezing"] = json!(self.freezing);
+        }
+        if let Some(until) = self.kept_until_ms {
+            record["keptUntilMs"] = json!(until);
+        }
         record
+    }
+
+    /// A new life of what was kept.
+    pub fn goes_on(&mut self, before: &Record, again: Again) {
+        self.created_at_ms = before.created_at_ms;
+        self.workspace = before.workspace.clone();
+        self.keeps = self.keeps.or(before.keeps);
+        self.layers = before.layers.clone();
+        self.has_lived = true;
+        self.is_read = again == Again::ToBeRead;
+        self.kept_until_ms = before.kept_until_ms.filter(|_| self.is_read);
+    }
+
+    /// The same sandbox with nothing of it running. One that was only read is as it was before.
+    pub fn at_rest(mut self) -> Record {
+        let keep_ms = self.keeps.map_or(0, |keeps| keeps.keep_ms);
+        let until = time::now_ms().saturating_add(keep_ms);
+        let as_before = self.is_read || self.pid == 0;
+        self.kept_until_ms = self.kept_until_ms.filter(|_| as_before).or(Some(until));
+        self.is_read = false;
+        self.deadline_ms = None;
+        self.group = None;
+        (self.pid, self.start_time) = (0, 0);
+        self
     }
 
     /// Its control groups keep the name of the id it was made with.
@@ -118,9 +177,17 @@ impl Record {
             "notInForce": self.not_in_force,
             "ids": self.ids,
             "lowers": self.lowers,
+            "setupLayers": self.setup_layers,
         });
         if let Some(deadline) = self.deadline_ms {
             summary["expiresAtMs"] = json!(wall_time_of(deadline));
+        }
+        if let Some(until) = self.kept_until_ms {
+            summary["stopped"] = json!(true);
+            summary["expiresAtMs"] = json!(until);
+        }
+        if !self.layers.is_empty() {
+            summary["layers"] = json!(self.layers);
         }
         if let Some(workspace) = &self.workspace {
             summary["workspace"] = workspace.clone();

@@ -19,13 +19,15 @@ pub struct Sandbox {
     /// Kept so that the sandbox does not have to unmount it while somebody waits for its end.
     /// One that was adopted has nobody who does that for it.
     pub disk: Option<OwnedFd>,
+    /// As it was kept, where it was started again.
+    pub before: Option<Record>,
 }
 
 impl Sandbox {
     /// What the wire tells about it.
     pub fn summary(&self) -> Value {
         let mut summary = self.record.summary();
-        summary["paused"] = json!(self.is_paused);
+        summary["paused"] = json!(self.is_paused || self.record.is_read);
         summary
     }
 }
@@ -44,6 +46,14 @@ pub struct Ending {
     pub kill_at: Option<Instant>,
     /// Who waits for that: (client, stream).
     pub waiting: Vec<(u32, u32)>,
+    /// Its disk stays, where it has one that can.
+    pub keeps: bool,
+}
+
+impl Ending {
+    pub fn that_keeps() -> Ending {
+        Ending { kill_at: None, waiting: Vec::new(), keeps: true }
+    }
 }
 
 #[derive(Default)]

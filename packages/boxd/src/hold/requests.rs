@@ -96,11 +96,13 @@ impl Hold {
             HoldRequest::List { id } => {
                 let is_wanted =
                     |one: &Sandbox| id.as_ref().is_none_or(|wanted| one.record.id == *wanted);
+                let is_kept = |one: &Value| id.as_ref().is_none_or(|wanted| one["id"] == **wanted);
                 let boxes: Vec<Value> = self
                     .registry
                     .iter()
                     .filter(|(_, sandbox)| is_wanted(sandbox))
                     .map(|(_, sandbox)| sandbox.summary())
+                    .chain(self.resting_summaries().filter(is_kept))
                     .collect();
                 out.end(stream, &json!({ "boxes": boxes }));
             }
@@ -113,6 +115,17 @@ impl Hold {
                 Ok(false) => client.is_busy = true,
                 Err(failure) => out.fail(stream, &failure),
             },
+            HoldRequest::Freeze { id } => match self.freeze(&id) {
+                Ok(layers) => out.end(stream, &json!({ "layers": layers })),
+                Err(failure) => out.fail(stream, &failure),
+            },
+            HoldRequest::Stop { id, grace_ms } => {
+                match self.stop(&id, Duration::from_millis(grace_ms), (number, stream)) {
+                    Ok(true) => out.end(stream, &json!({"existed": true})),
+                    Ok(false) => client.is_busy = true,
+                    Err(failure) => out.fail(stream, &failure),
+                }
+            }
             HoldRequest::Resume { id } => match self.resume(&id) {
                 Ok(()) => out.end(stream, &json!({})),
                 Err(failure) => out.fail(stream, &failure),
@@ -123,7 +136,9 @@ impl Hold {
             },
             HoldRequest::Destroy { id, grace_ms } => {
                 let grace = Duration::from_millis(grace_ms);
-                if self.destroy(&id, grace, (number, stream)) {
+                if self.forget_rest(&id) {
+                    out.end(stream, &json!({"existed": true}));
+                } else if self.destroy(&id, grace, (number, stream)) {
                     client.is_busy = true;
                 } else {
                     out.end(stream, &json!({"existed": false}));
@@ -151,11 +166,18 @@ impl Hold {
         }
         match self.registry.by_id(id) {
             Some((_, sandbox)) if sandbox.starting.is_none() => Ok(sandbox),
+            // Never "not found", which would mean that it is lost.
+            _ if self.resting.get(id).is_some() => {
+                Err(Failure::invalid(format!("sandbox {id} is stopped")))
+            }
             _ => Err(Failure::new(Code::NotFound, format!("no sandbox {id}"))),
         }
     }
 
     fn extend(&mut self, id: &str, ttl_ms: u64) -> Result<u64, Failure> {
+        if let Some(outcome) = self.keep_longer(id, ttl_ms) {
+            return outcome;
+        }
         let directory = self.folder.of_box(id);
         let Some((_, sandbox)) = self.registry.by_id(id) else {
             return Err(Failure::new(Code::NotFound, format!("no sandbox {id}")));

@@ -10,6 +10,8 @@ pub enum Source {
     Sandbox(u32),
     /// What a starting sandbox has to say.
     Report(u32),
+    /// Who puts a disk away.
+    Sealer(u32),
 }
 
 impl Source {
@@ -21,6 +23,7 @@ impl Source {
             Source::Client(number) => (3, number),
             Source::Sandbox(number) => (4, number),
             Source::Report(number) => (5, number),
+            Source::Sealer(number) => (6, number),
         };
         tag << 32 | u64::from(number)
     }
@@ -33,7 +36,8 @@ impl Source {
             2 => Source::Remover,
             3 => Source::Client(number),
             4 => Source::Sandbox(number),
-            _ => Source::Report(number),
+            5 => Source::Report(number),
+            _ => Source::Sealer(number),
         }
     }
 }

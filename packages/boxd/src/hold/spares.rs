@@ -14,8 +14,10 @@ use std::time::{Duration, Instant};
 
 const SOCKET: &str = "box.sock";
 
-/// As many as come at once now and then.
-const KEPT: usize = 4;
+/// As many are made anew, so that the next who comes finds one.
+const ENOUGH: usize = 2;
+/// As many of ended sandboxes are kept for when many come at once.
+const MOST: usize = 8;
 /// Stays out of the way of whoever asks next.
 const DELAY: Duration = Duration::from_millis(3);
 
@@ -54,7 +56,7 @@ impl Spares {
 
     /// Takes the folder of a sandbox whose disk was elsewhere; nothing lives in it any more.
     pub fn take(&mut self, folder: &Folder, path: &Path) -> bool {
-        if self.ready.len() + self.used.len() >= KEPT {
+        if self.ready.len() + self.used.len() >= MOST {
             return false;
         }
         let to = self.next(folder);
@@ -76,34 +78,28 @@ impl Spares {
             return;
         }
         self.due = None;
-        if self.ready.len() >= KEPT {
+        if !self.is_wanting() {
             return;
         }
-        let made = match self.used.pop() {
-            Some(used) => clear(&used).map_err(|error| (used.clone(), error)).map(|()| used),
-            None => {
-                let path = self.next(folder);
-                match DirBuilder::new().mode(0o711).create(&path) {
-                    Ok(()) => Ok(path),
-                    Err(error) => Err((path, error)),
-                }
-            }
-        };
-        let outcome = made.and_then(|path| match furnish(&path) {
-            Ok(listener) => Ok((path, listener)),
-            Err(error) => Err((path, error)),
-        });
-        match outcome {
-            Ok(spare) => {
-                self.ready.push(spare);
-                self.due = (self.ready.len() < KEPT).then(|| Instant::now() + DELAY);
+        let used = self.used.pop();
+        let is_new = used.is_none();
+        let path = used.unwrap_or_else(|| self.next(folder));
+        let emptied = if is_new { make(&path) } else { clear(&path) };
+        match emptied.and_then(|()| furnish(&path)) {
+            Ok(listener) => {
+                self.ready.push((path, listener));
+                self.due = self.is_wanting().then(|| Instant::now() + DELAY);
             }
             // Whoever needs a folder makes it, and is told what is wrong.
-            Err((path, error)) => {
+            Err(error) => {
                 log::note(format_args!("cannot keep {}: {error}", path.display()));
                 trash.take(folder, &path);
             }
         }
+    }
+
+    fn is_wanting(&self) -> bool {
+        !self.used.is_empty() || self.ready.len() < ENOUGH
     }
 
     /// Nothing of them is left behind.
@@ -118,6 +114,11 @@ impl Spares {
         self.count += 1;
         folder.spares().join(self.count.to_string())
     }
+}
+
+/// The sandbox may pass through it but not look around.
+pub fn make(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o711).create(path)
 }
 
 /// Fails where anything but what hold put there is in it.

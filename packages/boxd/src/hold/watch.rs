@@ -4,6 +4,7 @@ use super::client::Client;
 use super::folder::Folder;
 use super::means::Means;
 use super::registry::Registry;
+use super::rest::Resting;
 use super::source::Source;
 use super::spares::Spares;
 use super::tools::Tools;
@@ -31,6 +32,8 @@ pub struct Hold {
     pub clients: BTreeMap<u32, Client>,
     pub registry: Registry,
     pub spares: Spares,
+    /// Sandboxes of which nothing runs, with their disks.
+    pub resting: Resting,
     pub trash: Trash,
     pub means: Means,
     pub tools: Tools,
@@ -60,8 +63,8 @@ impl Hold {
         let boot_id = record::boot_id().map_err(failed)?;
         let seed = cgroup::number_of(&folder.path).map_err(failed)?;
         let mut trash = Trash::default();
-        let living = adopt::survivors(&folder, &boot_id, &mut trash).map_err(failed)?;
         let spares = Spares::start(&folder, &mut trash).map_err(failed)?;
+        let (living, resting) = adopt::survivors(&folder, &boot_id, &mut trash).map_err(failed)?;
         let means = Means::find(&folder);
         let tools = Tools::make(&folder.tools(), !living.is_empty()).map_err(failed)?;
         let mut leftovers = Leftovers::default();
@@ -80,6 +83,7 @@ impl Hold {
             epoll,
             clients: BTreeMap::new(),
             registry: Registry::default(),
+            resting,
             spares,
             trash,
             means,
@@ -99,6 +103,7 @@ impl Hold {
         for sandbox in living {
             hold.adopt(sandbox);
         }
+        hold.sweep_layers();
         Ok(hold)
     }
 
@@ -115,6 +120,7 @@ impl Hold {
             }
             self.end_what_is_untethered();
             self.end_what_is_due();
+            self.forget_what_was_kept_long_enough();
             self.check_pauses();
             self.tidy();
         }
@@ -135,6 +141,7 @@ impl Hold {
             Source::Client(number) => self.hear_client(number, event.readable),
             Source::Sandbox(number) => self.bury(number),
             Source::Report(number) => self.hear_report(number),
+            Source::Sealer(number) => self.sealer_is_done(number),
         }
     }
 
@@ -214,10 +221,10 @@ impl Hold {
 
     fn patience(&self) -> Option<Duration> {
         let idle_end = self.idle_since.zip(self.idle_exit).map(|(since, limit)| since + limit);
-        let duties = [self.spares.due(), self.trash.due(), self.leftovers.due(), idle_end];
-        [self.next_ending(), self.next_check()]
+        let ends = [self.next_ending(), self.resting.next_end(), idle_end];
+        [self.next_check(), self.spares.due(), self.trash.due(), self.leftovers.due()]
             .into_iter()
-            .chain(duties)
+            .chain(ends)
             .flatten()
             .min()
             .map(|due| due.saturating_duration_since(Instant::now()))

@@ -77,7 +77,7 @@ impl Server {
                 files::begin(request, user, self.identity)
             }
             ServeRequest::Lend => self.lend(id),
-            ServeRequest::Capture => self.capture(),
+            ServeRequest::Capture { below } => self.capture(below),
             ServeRequest::Workspace(request) => workspace::begin(request, self.workspace.as_ref()),
             ServeRequest::Extend { ttl_ms } => self.extend(ttl_ms),
             ServeRequest::Dial { port } => {

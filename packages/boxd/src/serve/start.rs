@@ -63,6 +63,7 @@ impl Server {
         if let (Some(user), Identity::Any { .. }) = (&create.root.user, server.identity) {
             users::prefer(user);
         }
+        server.below = kept.below;
         let mounts = create.root.mounts.iter().map(|bind| &bind.target);
         server.covered = mounts.chain(&create.root.tmpfs).cloned().collect();
         descriptor::replace_standard_streams(&server.nowhere).map_err(failed)?;
@@ -141,6 +142,7 @@ fn start(
         scratch: Default::default(),
         lending: None,
         written: None,
+        below: Vec::new(),
         covered: Vec::new(),
         workspace: None,
         directory: None,

@@ -49,6 +49,8 @@ pub struct Server {
     pub lending: Option<Lending>,
     /// All that was ever written to the root, to be read.
     pub written: Option<OwnedFd>,
+    /// What it shares with others below that, the topmost first.
+    pub below: Vec<OwnedFd>,
     /// Where something is mounted over what was written.
     pub covered: Vec<String>,
     /// The folder of the host it works on.

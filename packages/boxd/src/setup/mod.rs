@@ -2,10 +2,12 @@
 //! will live in and leaves the host behind.
 
 mod devices;
+pub mod frozen;
 mod home;
 pub mod idmap;
 pub mod judged;
 mod kernel_files;
+pub mod own_life;
 mod place;
 mod root;
 pub mod trees;
@@ -19,6 +21,7 @@ use crate::sys::{descriptor, mount, namespace, network, process, title, unix_soc
 use crate::wire::failure::Failure;
 use crate::wire::hold_request::Root;
 use crate::wire::limits::Limits;
+use frozen::Frozen;
 use idmap::IdMap;
 use judged::Judged;
 use std::io;
@@ -38,6 +41,12 @@ pub struct Plan<'a> {
     pub guarded: bool,
     pub workspace: Option<&'a Pinned>,
     pub judged: &'a [Judged],
+    /// Layers that others share with it, below what hold lays over its root and above the rest.
+    pub frozen: &'a [Frozen],
+    /// It begins as a copy of another.
+    pub is_copy: bool,
+    /// What it writes outlives it, and so is brought to the medium.
+    pub is_kept: bool,
     /// How many doors to its control groups hold lends first.
     pub doors: usize,
 }
@@ -65,6 +74,8 @@ pub fn wait_for_go(from_hold: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
 pub struct Kept {
     /// All that was ever written to the root.
     pub written: OwnedFd,
+    /// What those wrote whose layers it shares, the topmost first.
+    pub below: Vec<OwnedFd>,
     pub workspace: Option<Layers>,
 }
 
@@ -83,21 +94,27 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
         // can, with the same rights to the files.
         IdMap::Shared | IdMap::SharedWithOwner | IdMap::Single { .. } => {
             let workspace = plan.workspace.map(Pinned::tree_from_inside).transpose()?;
-            Trees::clone_all(plan, None, None, workspace)?
+            Trees::clone_all(plan, None, None, workspace, &[])?
         }
     };
-    let new_root = root::assemble(&trees)?;
+    let (new_root, shared) = root::assemble(&trees, plan)?;
     kernel_files::mount(new_root.as_fd())?;
     devices::mount(new_root.as_fd(), plan.limits)?;
     root::fill(new_root.as_fd(), &trees, plan.root, plan.limits)?;
     let layers = match (trees.workspace.take(), &plan.root.workspace, plan.workspace) {
         (Some(tree), Some(wanted), Some(pinned)) => {
             let permissions = pinned.permissions();
-            workspace::mount(new_root.as_fd(), tree, wanted, permissions, plan.ids)?
+            workspace::mount(new_root.as_fd(), tree, wanted, permissions, plan.ids, plan.is_kept)?
         }
         _ => None,
     };
     let written = mount::view_of(HERE, Path::new("w/upper")).map_err(step("writable layer"))?;
+    let below = shared.iter().map(|name| mount::view_of(HERE, Path::new(name)));
+    let below = below.collect::<io::Result<_>>().map_err(step("shared layer"))?;
+    if plan.is_copy {
+        own_life::begin(new_root.as_fd(), plan.frozen, &shared)
+            .map_err(step("a life of its own"))?;
+    }
     root::leave_host(new_root).map_err(step("pivot_root"))?;
     if plan.guarded {
         way_out::name_resolver().map_err(step("/etc/resolv.conf"))?;
@@ -112,5 +129,5 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
         home::give_to_user().map_err(step("home folder"))?;
     }
     plan.ids.settle().map_err(step("inner user namespace"))?;
-    Ok(Kept { written, workspace: layers })
+    Ok(Kept { written, below, workspace: layers })
 }

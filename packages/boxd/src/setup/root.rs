@@ -1,5 +1,8 @@
 //! The new root: layers under one writable layer, then what is bound into it.
 
+use super::Plan;
+use super::frozen::Frozen;
+use super::idmap::IdMap;
 use super::place::{self, PlaceKind};
 use super::trees::Trees;
 use super::volatile;
@@ -18,12 +21,13 @@ const TMPFS_INODES: &std::ffi::CStr = c"262144";
 /// hangs until the host is left, and goes with it.
 const SCRATCH: &str = "/proc";
 
-/// Puts the layers together and returns the root, which hangs in a scratch mount.
+/// Puts the layers together and returns the root, which hangs in a scratch mount, and the names of
+/// those that it shares.
 ///
 /// The layers get short names relative to that scratch mount. So one mount call suffices for
 /// hundreds of them, no path of the host is looked up with the sandbox's rights, and none is
 /// shown in its mount table.
-pub fn assemble(trees: &Trees) -> Result<OwnedFd, Failure> {
+pub fn assemble(trees: &Trees, plan: &Plan) -> Result<(OwnedFd, Vec<String>), Failure> {
     let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
     let scratch = mount::new_filesystem(c"tmpfs", &[], NO_SUID | NO_DEVICES)
         .map_err(step("tmpfs in a user namespace"))?;
@@ -35,12 +39,17 @@ pub fn assemble(trees: &Trees) -> Result<OwnedFd, Failure> {
     for (index, lower) in trees.lowers.iter().enumerate() {
         let name = index.to_string();
         attach_as(&name, lower).map_err(step("root layer"))?;
-        names.push(name);
+        let is_lent = matches!(plan.ids, IdMap::Range { .. });
+        let frozen = index.checked_sub(1).and_then(|at| plan.frozen.get(at)).filter(|_| is_lent);
+        names.push(name + frozen.map_or("", Frozen::inside));
     }
+    let shared = plan.frozen.len() + plan.root.setup_layers as usize;
+    let shared = names.iter().skip(1).take(shared).cloned().collect();
     path::make_directory(HERE, "root", 0o755).map_err(step("scratch mount"))?;
-    mount::mount_overlay(c"root", &mount::overlay_options(&names.join(":"), "w/upper", "w/work"))
-        .map_err(step("overlay root"))?;
-    path::open_directory(HERE, "root", 0).map_err(step("overlay root"))
+    let options = mount::overlay_options(&names.join(":"), "w/upper", "w/work", plan.is_kept);
+    mount::mount_overlay(c"root", &options).map_err(step("overlay root"))?;
+    let root = path::open_directory(HERE, "root", 0).map_err(step("overlay root"))?;
+    Ok((root, shared))
 }
 
 fn attach_as(name: &str, tree: &OwnedFd) -> io::Result<()> {

@@ -26,6 +26,7 @@ impl Trees {
         ids: Option<BorrowedFd>,
         disk: Option<OwnedFd>,
         workspace: Option<OwnedFd>,
+        frozen: &[(String, OwnedFd)],
     ) -> Result<Trees, Failure> {
         let Plan { root, judged, .. } = plan;
         let writable = match disk {
@@ -40,7 +41,12 @@ impl Trees {
         let lowers = root
             .lowers
             .iter()
-            .map(|path| shown(path, Depth::This, READ_ONLY))
+            .map(|path| match frozen.iter().find(|(name, _)| name == path) {
+                Some((_, tree)) => {
+                    tree.try_clone().map_err(|error| Failure::unavailable("shared layer", &error))
+                }
+                None => shown(path, Depth::This, READ_ONLY),
+            })
             .collect::<Result<_, _>>()?;
         let binds = root
             .mounts

@@ -137,8 +137,9 @@ pub fn new_filesystem_with(
 
 /// `volatile`, because the layer dies with the sandbox and a sync at its end helps nobody;
 /// `userxattr`, because a user namespace may not write the trusted attributes.
-pub fn overlay_options(lowers: &str, upper: &str, work: &str) -> CString {
-    let options = format!("lowerdir={lowers},upperdir={upper},workdir={work},userxattr,volatile");
+pub fn overlay_options(lowers: &str, upper: &str, work: &str, is_kept: bool) -> CString {
+    let volatile = if is_kept { "" } else { ",volatile" };
+    let options = format!("lowerdir={lowers},upperdir={upper},workdir={work},userxattr{volatile}");
     CString::new(options).expect("made of names without NUL")
 }
 

@@ -19,13 +19,14 @@ pub enum Code {
     CommandNotExecutable,
     StorageFull,
     Exhausted,
+    Busy,
     Unavailable,
     Refused,
     Unsupported,
     Internal,
 }
 
-const SPELLINGS: [(Code, &str); 17] = [
+const SPELLINGS: [(Code, &str); 18] = [
     (Code::InvalidRequest, "invalid_request"),
     (Code::AlreadyExists, "already_exists"),
     (Code::NotFound, "not_found"),
@@ -39,6 +40,7 @@ const SPELLINGS: [(Code, &str); 17] = [
     (Code::CommandNotExecutable, "command_not_executable"),
     (Code::StorageFull, "storage_full"),
     (Code::Exhausted, "exhausted"),
+    (Code::Busy, "busy"),
     (Code::Unavailable, "unavailable"),
     (Code::Refused, "refused"),
     (Code::Unsupported, "unsupported"),

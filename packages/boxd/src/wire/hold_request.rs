@@ -24,6 +24,15 @@ pub enum HoldRequest {
     Resume {
         id: String,
     },
+    /// What it wrote becomes a layer to be shared.
+    Freeze {
+        id: String,
+    },
+    /// Ends its processes; its disk stays.
+    Stop {
+        id: String,
+        grace_ms: u64,
+    },
     Metrics {
         id: String,
     },
@@ -53,6 +62,29 @@ pub struct Create {
     pub guarded: bool,
     /// To be made only while a client holds a tether to it.
     pub tethered: bool,
+    /// Its disk stays when its processes end.
+    pub keeps: Option<Keeps>,
+    /// Layers of others that it begins as a copy of.
+    pub layers: Vec<String>,
+    /// A new first process over a disk that was kept.
+    pub again: Option<Again>,
+}
+
+/// How a disk is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Keeps {
+    /// For how long without a process.
+    pub keep_ms: u64,
+    /// Whether the end of the sandbox's time ends its processes only.
+    pub stops_at_end: bool,
+}
+
+/// What a sandbox that was stopped is started for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Again {
+    ToRun,
+    /// To be read, and stopped again: to everybody else it never ran.
+    ToBeRead,
 }
 
 /// What a sandbox that was made ahead becomes.
@@ -74,6 +106,8 @@ pub struct Root {
     pub directory: Option<String>,
     /// A `user` is added where the layers have none.
     pub adds_user: bool,
+    /// How many layers, from the top, are what a setup wrote: a snapshot takes them along.
+    pub setup_layers: u32,
     /// The layers are a folder of somebody's choice, and none that is sensitive.
     pub judges_lowers: bool,
     pub sensitive: Sensitive,
@@ -92,7 +126,14 @@ impl HoldRequest {
         let mut fields = Fields::of(object);
         Ok(match fields.text("op")?.as_str() {
             "ping" => HoldRequest::Ping,
-            "create" => HoldRequest::Create(Box::new(Create::parse(fields)?)),
+            "create" => HoldRequest::Create(Box::new(Create::parse(fields, None)?)),
+            "start" => {
+                let again = match fields.flag("reader", false)? {
+                    true => Again::ToBeRead,
+                    false => Again::ToRun,
+                };
+                HoldRequest::Create(Box::new(Create::parse(fields, Some(again))?))
+            }
             "claim" => HoldRequest::Claim(Claim {
                 pooled: fields.text("pooled")?,
                 id: fields.text("id")?,
@@ -105,6 +146,11 @@ impl HoldRequest {
             }
             "pause" => HoldRequest::Pause { id: fields.text("id")? },
             "resume" => HoldRequest::Resume { id: fields.text("id")? },
+            "freeze" => HoldRequest::Freeze { id: fields.text("id")? },
+            "stop" => HoldRequest::Stop {
+                id: fields.text("id")?,
+                grace_ms: fields.number_if_any("graceMs")?.unwrap_or(0),
+            },
             "metrics" => HoldRequest::Metrics { id: fields.text("id")? },
             "destroy" => HoldRequest::Destroy {
                 id: fields.text("id")?,
@@ -117,7 +163,7 @@ impl HoldRequest {
 }
 
 impl Create {
-    fn parse(mut fields: Fields) -> Result<Create, Failure> {
+    fn parse(mut fields: Fields, again: Option<Again>) -> Result<Create, Failure> {
         Ok(Create {
             id: fields.text("id")?,
             installation: fields.text("installation")?,
@@ -134,6 +180,18 @@ impl Create {
             },
             guarded: fields.flag("guarded", false)?,
             tethered: fields.flag("tethered", false)?,
+            keeps: fields.object_if_any("keeps")?.map(Keeps::parse).transpose()?,
+            layers: fields.texts("layers")?,
+            again,
+        })
+    }
+}
+
+impl Keeps {
+    pub fn parse(mut fields: Fields) -> Result<Keeps, Failure> {
+        Ok(Keeps {
+            keep_ms: fields.number("keepMs")?,
+            stops_at_end: fields.flag("stopsAtEnd", false)?,
         })
     }
 }
@@ -156,6 +214,7 @@ impl Root {
             user: fields.text_if_any("user")?,
             directory: fields.text_if_any("directory")?,
             adds_user: fields.flag("addsUser", false)?,
+            setup_layers: fields.small_if_any("setupLayers")?.unwrap_or(0),
             judges_lowers: fields.flag("judgesLowers", false)?,
             sensitive: Sensitive::parse(&mut fields)?,
         })

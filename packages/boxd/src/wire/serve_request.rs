@@ -7,17 +7,36 @@ use super::frame::Object;
 
 pub enum ServeRequest {
     Exec(Exec),
-    Attach { process: String, offsets: [u64; 2] },
+    Attach {
+        process: String,
+        offsets: [u64; 2],
+    },
     Processes,
-    Signal { process: String, signal: String },
-    Resize { process: String, size: Size },
+    Signal {
+        process: String,
+        signal: String,
+    },
+    Resize {
+        process: String,
+        size: Size,
+    },
     Files(FileRequest, Asked),
-    Dial { port: u16 },
+    Dial {
+        port: u16,
+    },
     Lend,
-    Extend { ttl_ms: u64 },
-    Claim { id: String, env: Dictionary },
+    Extend {
+        ttl_ms: u64,
+    },
+    Claim {
+        id: String,
+        env: Dictionary,
+    },
     Workspace(WorkspaceRequest),
-    Capture,
+    Capture {
+        /// How many layers below its own.
+        below: u64,
+    },
 }
 
 pub enum WorkspaceRequest {
@@ -82,7 +101,9 @@ impl ServeRequest {
                 detail: Detail::parse(fields.text_if_any("detail")?)?,
                 paths: fields.texts("paths")?,
             }),
-            "capture" => ServeRequest::Capture,
+            "capture" => {
+                ServeRequest::Capture { below: fields.number_if_any("below")?.unwrap_or(0) }
+            }
             "layer" => {
                 ServeRequest::Workspace(WorkspaceRequest::Layer { paths: fields.texts("paths")? })
             }

@@ -7,6 +7,7 @@ import { metricsCases } from "./metrics.ts";
 import { pauseCases } from "./pause.ts";
 import { portCases } from "./ports.ts";
 import { processCases } from "./processes.ts";
+import { stopCases } from "./stop.ts";
 import type { Case } from "./subject.ts";
 import { terminalCases } from "./terminals.ts";
 import { treeCases } from "./trees.ts";
@@ -25,5 +26,6 @@ export const CASES: Readonly<Record<string, readonly Case[]>> = {
   trees: treeCases,
   isolation: isolationCases,
   pause: pauseCases,
+  stop: stopCases,
   metrics: metricsCases,
 };

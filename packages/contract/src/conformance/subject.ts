@@ -12,6 +12,7 @@ export interface Subject {
     env?: Record<string, string>;
     ttlMs?: number;
     root?: "allowed" | "denied";
+    persistence?: "persistent";
   }): Promise<SubjectSandbox>;
   /** Ids of the sandboxes that live. */
   list(): Promise<string[]>;
@@ -30,6 +31,9 @@ export interface SubjectSandbox {
   readonly ports: Ports;
   pause(): Promise<unknown>;
   resume(): Promise<unknown>;
+  stop(): Promise<unknown>;
+  /** Everything else then goes to its new first process. */
+  start(): Promise<unknown>;
   metrics(): Promise<Metrics>;
 }
 

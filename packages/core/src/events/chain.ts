@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash as hashOf } from "node:crypto";
 import type { Event } from "@sandboxer/contract";
 
 export const GENESIS_HASH = "0".repeat(64);
@@ -19,7 +19,7 @@ export function canonicalJson(value: unknown): string {
 }
 
 export function hashEvent(previousHash: string, event: Omit<Event, "hash">): string {
-  return createHash("sha256").update(previousHash).update(canonicalJson(event)).digest("hex");
+  return hashOf("sha256", previousHash + canonicalJson(event));
 }
 
 /**

@@ -2,12 +2,14 @@ import { type Box, SandboxerError } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import { askOf, placeOf } from "../place.ts";
 import { writtenEveryMs } from "./idle.ts";
+import { isStopped, putDown, stopsAtEnd } from "./rest.ts";
 import { teardown } from "./teardown.ts";
 
-/** How much longer it may be left alone; nothing when it was ended for that. */
+/** How much longer it may be left alone; nothing when it was ended or stopped for that. */
 export async function endIfUnused(house: House, sandboxId: string, idleMs: number): Promise<number> {
   const sandbox = await house.store.getSandboxById(sandboxId);
   if (sandbox?.state !== "running" && sandbox?.state !== "paused") return 0;
+  if (isStopped(sandbox)) return 0;
   const agoMs = house.clock.nowMs() - ((await house.store.lastUse(sandboxId)) ?? 0);
   // Written down by another gateway: by this one it would have been noticed.
   if (agoMs >= 0 && agoMs < idleMs - writtenEveryMs(idleMs)) return idleMs - agoMs;
@@ -18,7 +20,12 @@ export async function endIfUnused(house: House, sandboxId: string, idleMs: numbe
     );
     if (await somethingRuns(box)) return idleMs;
   }
-  await teardown(house, sandboxId, { ending: "expired", reason: `nobody used it for ${idleMs} ms` });
+  const reason = `nobody used it for ${idleMs} ms`;
+  if (place && stopsAtEnd(sandbox)) {
+    await putDown(house, place, { reason });
+    return 0;
+  }
+  await teardown(house, sandboxId, { ending: "expired", reason });
   return 0;
 }
 

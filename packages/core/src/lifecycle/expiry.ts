@@ -1,6 +1,8 @@
 import type { Sandbox } from "@sandboxer/contract";
 import type { House } from "../house.ts";
+import { placeOf } from "../place.ts";
 import { ask, callContext } from "../registry/registry.ts";
+import { putDown, stopsAtEnd } from "./rest.ts";
 import { teardown } from "./teardown.ts";
 
 /** What the wall clock and a backend's own may differ by when they mean the same moment. */
@@ -21,6 +23,13 @@ export async function expire(house: House, sandboxId: string): Promise<void> {
       house.reaper.watch(sandboxId, expiresAtMs);
       return;
     }
+  }
+  const place = row && placeOf(house, row);
+  if (place && stopsAtEnd(row)) {
+    // Its timer is this very one: it is to be watched anew.
+    house.reaper.forget(sandboxId);
+    await putDown(house, place, { reason: "its time was up" });
+    return;
   }
   await teardown(house, sandboxId, { ending: "expired", reason: "its time was up" });
 }

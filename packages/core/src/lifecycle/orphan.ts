@@ -17,7 +17,7 @@ export async function settleOrphan(house: House, extensionId: string, box: Liste
     house.orphans.set(place, house.clock.monotonicMs());
     await tell(house, extensionId, box, "sandbox.orphaned");
     const { pause } = extension;
-    if (pause) await ask(extension, () => pause.pause(box.ref, context));
+    if (pause && !box.stopped) await ask(extension, () => pause.pause(box.ref, context));
     return;
   }
   if (house.clock.monotonicMs() - sinceMs < house.orphanGraceMs) return;

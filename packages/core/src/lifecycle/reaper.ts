@@ -4,6 +4,8 @@ import type { Report } from "../report.ts";
 
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
+/** A timer goes no further than 24 days. */
+const LONGEST_WAIT_MS = 7 * 24 * 3_600_000;
 
 /** Ends every sandbox when its time is up. */
 export interface Reaper {
@@ -15,7 +17,7 @@ export interface Reaper {
 
 /**
  * One unref'd timer per sandbox: Node keeps them in a heap and on the monotonic clock, so a wall
- * clock that jumps after `watch` ends nothing early. A TTL is at most 7 days, within a timer's 24.
+ * clock that jumps after `watch` ends nothing early. What is kept for longer is waited for in steps.
  */
 export function createReaper(
   clock: Clock,
@@ -38,10 +40,16 @@ export function createReaper(
     timers.set(sandboxId, timer.unref());
   };
 
+  const wait = (sandboxId: string, leftMs: number): void => {
+    if (leftMs <= LONGEST_WAIT_MS) return schedule(sandboxId, leftMs, FIRST_RETRY_MS);
+    const timer = setTimeout(() => wait(sandboxId, leftMs - LONGEST_WAIT_MS), LONGEST_WAIT_MS);
+    timers.set(sandboxId, timer.unref());
+  };
+
   return {
     watch(sandboxId, expiresAtMs) {
       if (timers.has(sandboxId)) return;
-      schedule(sandboxId, Math.max(0, expiresAtMs - clock.nowMs()), FIRST_RETRY_MS);
+      wait(sandboxId, Math.max(0, expiresAtMs - clock.nowMs()));
     },
     forget(sandboxId) {
       clearTimeout(timers.get(sandboxId));

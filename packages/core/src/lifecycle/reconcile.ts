@@ -4,9 +4,11 @@ import type { House } from "../house.ts";
 import { isInstanceGone } from "../instance.ts";
 import { protectAgain } from "../network/protect.ts";
 import { ask, callContext } from "../registry/registry.ts";
+import { removeOutdated } from "../snapshots/retention.ts";
 import type { UnfinishedSandbox } from "../store/store.ts";
 import { recordGone } from "./gone.ts";
 import { settleOrphan } from "./orphan.ts";
+import { isStopped, lieDown } from "./rest.ts";
 import { teardown } from "./teardown.ts";
 
 const EVERY_MS = 60_000;
@@ -39,6 +41,8 @@ export async function reconcile(house: House): Promise<void> {
     }
   }
   await settleForsaken(house);
+  await removeOutdated(house);
+  await house.store.expireApprovals(house.clock.nowMs());
 }
 
 /** Again and again, since a box can also die while the gateway lives, and its meter must stop. */
@@ -107,10 +111,12 @@ async function settleRow(house: House, row: UnfinishedSandbox, found: Found): Pr
       // Its backend counted on while we were away; the wall clock, which wrote the row, may have been set.
       const expiresAtMs = box?.expiresAtMs ?? row.expiresAtMs;
       if (expiresAtMs !== undefined) house.reaper.watch(row.id, expiresAtMs);
+      if (house.turns.has(row.id)) return;
+      if (box?.stopped ?? isStopped(row)) return settleStop(house, row, expiresAtMs);
       if (house.resident && row.location) guardAgain(house, row, row.location);
       house.idle.watch(row.id, row.spec.idleMs);
       house.auditor.watch(row);
-      return settlePause(house, row, box?.paused);
+      return isStopped(row) ? settleStart(house, row, expiresAtMs) : settlePause(house, row, box?.paused);
     }
     default:
       await settleUnborn(house, row);
@@ -122,6 +128,18 @@ function guardAgain(house: House, row: Sandbox, location: Location): void {
   protectAgain(house, row, location).catch((error) =>
     house.report(`guarding ${row.id}`, SandboxerError.from(error)),
   );
+}
+
+/** Its processes are over, by somebody's wish or with its machine, and its files are kept. */
+async function settleStop(house: House, row: Sandbox, expiresAtMs: number | undefined): Promise<void> {
+  if (isStopped(row) || expiresAtMs === undefined) return;
+  const reason = "its first process ended; its files are kept";
+  await house.store.stop({ sandboxId: row.id, atMs: house.clock.nowMs(), expiresAtMs, reason });
+  lieDown(house, row.id, expiresAtMs);
+}
+
+async function settleStart(house: House, row: Sandbox, expiresAtMs = 0): Promise<void> {
+  await house.store.start({ sandboxId: row.id, atMs: house.clock.nowMs(), expiresAtMs });
 }
 
 /** The row follows the box: a crash came between what was done and its commit. */

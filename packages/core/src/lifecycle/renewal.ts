@@ -78,6 +78,7 @@ async function setPaused(house: House, sandboxId: string, paused: boolean, reaso
   const sandbox = await house.store.getSandboxById(sandboxId);
   const place = sandbox && placeOf(house, sandbox);
   if (!place?.extension.pause || place.sandbox.state !== (paused ? "running" : "paused")) return false;
+  if (place.sandbox.pauseDepth === "disk") return false;
   await (paused ? sleep(house, place, { reason }) : wake(house, place, { reason }));
   return true;
 }

@@ -1,15 +1,9 @@
-import { isOver, type PauseFacet, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import { type PauseFacet, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import { askOf, type Place } from "../place.ts";
 import { inTurn } from "../turns.ts";
-
-interface Wish {
-  /** Absent when the house itself acts. */
-  readonly principalId?: string;
-  readonly reason?: string;
-  /** Asked when its turn has come: whether that is still wanted. */
-  still?(): Promise<boolean>;
-}
+import { current, type Wish } from "./current.ts";
+import { getUp } from "./rest.ts";
 
 /** Stops a sandbox. Killed between the stop and the commit, reconcile writes down what it finds. */
 export function sleep(house: House, place: Place, wish: Wish): Promise<Sandbox> {
@@ -21,7 +15,7 @@ export function sleep(house: House, place: Place, wish: Wish): Promise<Sandbox> 
   });
 }
 
-/** Lets it go on. */
+/** Lets it go on, or starts it again. */
 export function wake(house: House, place: Place, wish: Wish): Promise<Sandbox> {
   return change(house, place, wish, {
     state: "running",
@@ -49,6 +43,8 @@ function change(
   return inTurn(house, sandboxId, async () => {
     const now = await current(house, sandboxId);
     if (now.state === how.state || (still && !(await still()))) return now;
+    if (now.pauseDepth === "disk")
+      return getUp(house, place, now, { principalId, ...(reason && { reason }) });
     const { pause: facet } = extension;
     if (!facet) throw new SandboxerError("unsupported", `${extension.manifest.id} cannot pause a sandbox`);
     await askOf(house, { ...place, sandbox: now }, (_, ref, context) => how.ask(facet, ref, context));
@@ -58,15 +54,4 @@ function change(
     house.pass(how.places[1]);
     return changed ?? current(house, sandboxId);
   });
-}
-
-/** As it is by now; what is over can neither sleep nor wake. */
-async function current(house: House, sandboxId: string): Promise<Sandbox> {
-  const sandbox = await house.store.getSandboxById(sandboxId);
-  if (!sandbox || isOver(sandbox.state) || sandbox.state === "destroying") {
-    throw new SandboxerError("sandbox_gone", `the sandbox is ${sandbox?.state ?? "gone"}`, {
-      details: { sandboxId },
-    });
-  }
-  return sandbox;
 }

@@ -7,8 +7,10 @@ import {
   type Sandbox,
   SandboxerError,
 } from "@sandboxer/contract";
+import { needApproval } from "../approvals/need.ts";
 import { refuseGuest } from "../attachments/acting.ts";
 import type { House } from "../house.ts";
+import { isStopped } from "../lifecycle/rest.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { getProfile } from "../profiles/profiles.ts";
@@ -34,7 +36,10 @@ export async function changeNetwork(
   }
   const profile = sandbox.profile && `${sandbox.profile.name}@${sandbox.profile.version}`;
   const own = profile ? (await getProfile(house, principal, profile)).resolved.network : undefined;
-  const network = authorizeNetwork(principal.chain, narrowNetwork(own, asked) ?? asked) as GuardedNetwork;
+  const granted = sandbox.spec.network.rules.filter(({ id }) => id?.startsWith("approved/"));
+  const within = narrowNetwork(own, asked, granted) ?? asked;
+  const network = authorizeNetwork(principal.chain, within) as GuardedNetwork;
+  await needApproval(house, principal, "sandbox.network", { sandbox, spec: sandbox.spec, said: { network } });
   const changed = await house.store.changeNetwork({
     sandboxId: sandbox.id,
     network,
@@ -42,6 +47,8 @@ export async function changeNetwork(
     principalId: principal.id,
   });
   if (!changed?.location) throw new SandboxerError("sandbox_gone", "it ended meanwhile");
+  // What is stopped meets its guard, and the newest rules, when it starts.
+  if (isStopped(changed)) return changed;
   if (house.guard?.knows(sandbox.id)) await tellGuard(house, changed);
   else await protectAgain(house, changed, changed.location);
   return changed;

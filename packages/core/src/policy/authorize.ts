@@ -1,6 +1,7 @@
 import {
   type CreateBody,
   createBodySchema,
+  DEFAULT_KEEP_MS,
   type IsolationClass,
   isAtLeast,
   MINIMUM_TTL_MS,
@@ -48,7 +49,7 @@ export function authorizeCreate(chain: Chain, body: CreateBody) {
   const spec: SandboxSpec = {
     ...request,
     schema: 1,
-    persistence: "ephemeral",
+    ...keptAs(request),
     network: authorizeNetwork(chain, request.network),
     isolation: isolationFloor(chain, request.isolation),
     ttlMs: body.ttlMs === undefined ? clampTtl(chain, request.ttlMs) : checkTtl(chain, request.ttlMs),
@@ -56,6 +57,21 @@ export function authorizeCreate(chain: Chain, body: CreateBody) {
   const extensions = allowedExtensions(chain, request.extensions);
   if (extensions) spec.extensions = extensions;
   return { name, consumer, visibility, budgetMicroUsd, routing, reuse, spec };
+}
+
+/** What is said of keeping it, where it is kept at all. */
+function keptAs({ persistence, atEnd, keepMs }: Pick<SandboxSpec, "persistence" | "atEnd" | "keepMs">) {
+  if (persistence !== "ephemeral") return { atEnd: atEnd ?? "stop", keepMs: keepMs ?? DEFAULT_KEEP_MS };
+  if (atEnd === "stop" || keepMs !== undefined) {
+    throw new SandboxerError(
+      "invalid_request",
+      "persistence: one that is ephemeral cannot be stopped and kept",
+      {
+        hint: "Ask for persistence persistent.",
+      },
+    );
+  }
+  return {};
 }
 
 /** Where a link lists profiles, one of them has to be used: by name any version, or that version. */

@@ -26,6 +26,9 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
   return {
     ...body,
     ...same("image", profile.image, body.image),
+    ...same("persistence", profile.persistence, body.persistence),
+    ...same("atEnd", profile.atEnd, body.atEnd),
+    ...either("keepMs", profile.keepMs, atMost("keepMs", profile.keepMs, body.keepMs)),
     ...either("isolation", isolation, body.isolation),
     ...either("root", profile.root, body.root),
     ...either("extensions", extensions && [...extensions], body.extensions),
@@ -36,7 +39,10 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
       atMost("budgetMicroUsd", budgetMicroUsd, body.budgetMicroUsd),
     ),
     ...either("network", undefined, narrowNetwork(profile.network, asked)),
+    ...either("secrets", profile.secrets, fewerSecrets(profile.secrets, body.secrets)),
+    ...either("approvals", profile.approvals, moreApprovals(profile.approvals, body.approvals)),
     ...either("limits", profile.limits, notBelow(profile.limits, body.limits)),
+    ...same("retain", profile.retain, body.retain),
     ...either("idleMs", profile.idleMs, atMost("idleMs", profile.idleMs, body.idleMs)),
     ...either("facets", profile.facets, body.facets && [...(profile.facets ?? []), ...body.facets]),
     ...either("setup", profile.setup, body.setup && [...(profile.setup ?? []), ...body.setup]),
@@ -64,6 +70,16 @@ function narrowRouting(profile: Profile["routing"] = {}, asked: Profile["routing
     ...same("policy", profile.policy, asked.policy),
     ...either("maximumMicroUsdPerHour", ceiling, price),
   };
+}
+
+function fewerSecrets(own: string[] = [], asked: string[] | undefined): string[] | undefined {
+  const extra = asked?.filter((name) => !own.includes(name)) ?? [];
+  if (extra.length > 0) deny("secrets", `it does not have the secrets ${extra.join(", ")}`);
+  return asked;
+}
+
+function moreApprovals(own: Profile["approvals"] = [], asked: Profile["approvals"]): Profile["approvals"] {
+  return asked && [...new Set([...own, ...asked])];
 }
 
 function notBelow(own: Profile["limits"], asked: Profile["limits"]): Profile["limits"] {

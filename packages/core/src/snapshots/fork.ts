@@ -5,13 +5,24 @@ import {
   type Principal,
   type Sandbox,
 } from "@sandboxer/contract";
-import { create } from "../create.ts";
+import { needApproval } from "../approvals/need.ts";
+import { refuseGuest } from "../attachments/acting.ts";
+import { createClaimed } from "../create.ts";
+import { destroy } from "../destroy.ts";
 import type { House } from "../house.ts";
+import { isStopped } from "../lifecycle/rest.ts";
 import { parse } from "../parse.ts";
+import { askOf } from "../place.ts";
 import { authorize } from "../policy/authorize.ts";
-import { findSandbox } from "../reach.ts";
-import { shelfOf } from "./snapshots.ts";
+import { findSandbox, locate } from "../reach.ts";
+import { callContext } from "../registry/registry.ts";
+import type { Origin } from "../try-each.ts";
+import { inTurn } from "../turns.ts";
+import { shelfOf } from "./shelf-of.ts";
 import { takeSnapshot } from "./take.ts";
+
+const PATIENCE_MS = 60_000;
+const PASSING_MS = 3_600_000;
 
 /** So many at once, each from the same moment, each with a life and an identity of its own. */
 export async function fork(
@@ -21,20 +32,57 @@ export async function fork(
   body: ForkBody = {},
 ): Promise<Sandbox[]> {
   authorize(principal.chain, "sandbox.create");
+  authorize(principal.chain, "sandbox.snapshot");
   const { count } = parse(forkBodySchema, body);
-  const { spec } = await findSandbox(house, principal, idOrName);
-  const snapshot = await takeSnapshot(house, principal, idOrName);
-  const { schema: _, persistence: __, network: ___, from: ____, ...asked } = spec;
-  const made: CreateBody = { ...asked, from: snapshot.id };
-  const outcomes = await Promise.allSettled(
-    Array.from({ length: count }, () => create(house, principal, made)),
-  );
-  // Each has its own copy of everything by now.
-  await shelfOf(house).remove(snapshot.id);
+  const { id, spec, budgetMicroUsd } = await findSandbox(house, principal, idOrName);
+  const { schema: _, from: __, forkOf: ___, setup: ____, pool: _____, ...said } = spec;
+  // Its rules as they are now go with it, and so does the most that it may cost.
+  const asked = { ...said, ...(budgetMicroUsd !== undefined && { budgetMicroUsd }) };
+  const origin = { forkOf: id, layers: await sharedLayers(house, principal, idOrName) };
+  if (origin.layers) house.pass("fork.frozen");
+  if (origin.layers) return makeAll(house, principal, count, asked, origin);
+  // Killed on the way, it goes by itself.
+  const snapshot = await takeSnapshot(house, principal, idOrName, {}, PASSING_MS);
+  try {
+    return await makeAll(house, principal, count, { ...asked, from: snapshot.id }, origin);
+  } finally {
+    // Each has its own copy of everything by now.
+    await shelfOf(house).remove(snapshot.id);
+  }
+}
+
+/** Of one that is stopped, where its extension can share what it wrote. */
+async function sharedLayers(
+  house: House,
+  principal: Principal,
+  idOrName: string,
+): Promise<readonly string[] | undefined> {
+  const place = await locate(house, principal, "sandbox.snapshot", idOrName, ["running", "paused"]);
+  await refuseGuest(house, principal, place.sandbox);
+  return inTurn(house, place.sandbox.id, async () => {
+    const sandbox = await house.store.getSandboxById(place.sandbox.id);
+    const { stop } = place.extension;
+    if (!sandbox || !isStopped(sandbox) || !stop) return undefined;
+    const said = { labels: {} };
+    await needApproval(house, principal, "sandbox.snapshot", { sandbox, spec: sandbox.spec, said });
+    const context = callContext(house.installationId, PATIENCE_MS);
+    return askOf(house, { ...place, sandbox }, (_, ref) => stop.freeze(ref, context));
+  });
+}
+
+/** All of them or none. */
+async function makeAll(
+  house: House,
+  principal: Principal,
+  count: number,
+  body: CreateBody,
+  origin: Origin,
+): Promise<Sandbox[]> {
+  const make = () => createClaimed(house, principal, body, undefined, origin);
+  const outcomes = await Promise.allSettled(Array.from({ length: count }, make));
   const failed = outcomes.find((outcome) => outcome.status === "rejected");
   const sandboxes = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? outcome.value : []));
   if (!failed) return sandboxes;
-  const { destroy } = await import("../destroy.ts");
   await Promise.allSettled(sandboxes.map(({ id }) => destroy(house, principal, id)));
   throw failed.reason;
 }

@@ -1,7 +1,7 @@
 import { type Box, type CreateBody, type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import { demand } from "../facet.ts";
 import type { House } from "../house.ts";
-import { shelfOf } from "./snapshots.ts";
+import { shelfOf } from "./shelf-of.ts";
 import { readLayer, verifyLayout } from "./verify.ts";
 
 /** A request that starts from a snapshot, with the image that one lies on. */
@@ -25,8 +25,10 @@ export async function restoreInto(house: House, { spec }: Sandbox, box: Box): Pr
   const dir = shelfOf(house).pathOf(spec.from);
   // Whoever took it in has judged its key; here it only has to be whole.
   const { layers } = await verifyLayout(dir, () => true);
+  house.pass("restore.begun");
   for (const layer of layers) {
     if (layer.kind === "workspace" && spec.workspace?.mode !== "copy-on-write") continue;
     await facet.restore(layer.kind, readLayer(dir, layer));
   }
+  house.pass("restore.done");
 }

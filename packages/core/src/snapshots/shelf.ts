@@ -10,13 +10,19 @@ export interface ShelfOptions {
   readonly privateKey: KeyObject;
 }
 
+type Viewer = Pick<Principal, "id" | "orgId">;
+/** Whoever is above it sees what it keeps. */
+type Owner = Viewer & Pick<Principal, "lineage">;
+
 /** Snapshots on disk, each a folder that is there as a whole or not at all. */
 export interface Shelf extends ShelfOptions {
   pathOf(id: string): string;
   /** Makes one aside and puts it in its place when `fill` is done. */
-  add(principal: Principal, id: string, fill: (dir: string) => Promise<Snapshot>): Promise<Snapshot>;
+  add(owner: Owner, id: string, fill: (dir: string) => Promise<Snapshot>): Promise<Snapshot>;
   /** What the principal may see, newest first. */
-  list(principal: Principal): Promise<Snapshot[]>;
+  list(viewer: Viewer): Promise<Snapshot[]>;
+  /** Of everybody, newest first: for the house itself. */
+  all(): Promise<Snapshot[]>;
   /** By id or by name. Somebody else's is `not_found`, exactly as an absent one. */
   find(principal: Principal, idOrName: string): Promise<Snapshot>;
   remove(id: string): Promise<void>;
@@ -29,38 +35,39 @@ const ID = /^snp_[a-z0-9]{20}$/;
 export function openShelf({ dir, privateKey }: ShelfOptions): Shelf {
   const pathOf = (id: string) => join(dir, id);
 
-  const list = async ({ orgId, id: viewer }: Principal): Promise<Snapshot[]> => {
+  const records = async () => {
     const names = await readdir(dir).catch(() => []);
-    const records = await Promise.all(
-      names.filter((name) => ID.test(name)).map((id) => readRecord(pathOf(id))),
-    );
-    return records
-      .flatMap((record) =>
-        record?.snapshot.orgId === orgId && record.seenBy.includes(viewer) ? record.snapshot : [],
-      )
-      .sort((a, b) => b.createdAtMs - a.createdAtMs);
+    const read = await Promise.all(names.filter((name) => ID.test(name)).map((id) => readRecord(pathOf(id))));
+    return read
+      .flatMap((record) => record ?? [])
+      .sort((a, b) => b.snapshot.createdAtMs - a.snapshot.createdAtMs);
   };
+  const list = async ({ orgId, id: viewer }: Viewer): Promise<Snapshot[]> =>
+    (await records()).flatMap(({ snapshot, seenBy }) =>
+      snapshot.orgId === orgId && seenBy.includes(viewer) ? snapshot : [],
+    );
 
   return {
     dir,
     privateKey,
     pathOf,
     list,
+    all: async () => (await records()).map(({ snapshot }) => snapshot),
     async find(principal, idOrName) {
       const found = (await list(principal)).find(({ id, name }) => id === idOrName || name === idOrName);
       if (found) return found;
       throw new SandboxerError("not_found", `no snapshot ${idOrName}`);
     },
-    async add(principal, id, fill) {
+    async add(owner, id, fill) {
       const draft = `${pathOf(id)}.${process.pid}.new`;
       await mkdir(draft, { recursive: true, mode: 0o700 });
       try {
         const snapshot = await fill(draft);
         const { name } = snapshot;
-        if (name !== undefined && (await list(principal)).some((other) => other.name === name)) {
+        if (name !== undefined && (await list(owner)).some((other) => other.name === name)) {
           throw new SandboxerError("conflict", `a snapshot named ${name} is there`, { details: { name } });
         }
-        const seenBy = [...new Set([...principal.lineage, principal.id])];
+        const seenBy = [...new Set([...owner.lineage, owner.id])];
         await writePrivate(join(draft, "record.json"), JSON.stringify({ snapshot, seenBy }));
         await rename(draft, pathOf(id));
         return snapshot;

@@ -4,7 +4,6 @@ import {
   importOptionsSchema,
   newRowId,
   type Principal,
-  SandboxerError,
   type Snapshot,
 } from "@sandboxer/contract";
 import type { House } from "../house.ts";
@@ -12,13 +11,8 @@ import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { packLayout, unpackLayout } from "./archive.ts";
 import { fingerprintOf } from "./digest.ts";
-import type { Shelf } from "./shelf.ts";
+import { shelfOf } from "./shelf-of.ts";
 import { readLayer, verifyLayout } from "./verify.ts";
-
-export function shelfOf({ shelf }: House): Shelf {
-  if (shelf) return shelf;
-  throw new SandboxerError("unsupported", "this gateway keeps no snapshots");
-}
 
 export async function listSnapshots(house: House, principal: Principal): Promise<Snapshot[]> {
   authorize(principal.chain, "sandbox.read");

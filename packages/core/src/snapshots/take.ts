@@ -4,52 +4,126 @@ import {
   newRowId,
   type Principal,
   type Sandbox,
+  SandboxerError,
   type Snapshot,
   type TakeSnapshotBody,
   takeSnapshotBodySchema,
 } from "@sandboxer/contract";
+import { needApproval } from "../approvals/need.ts";
 import { refuseGuest } from "../attachments/acting.ts";
 import { demand } from "../facet.ts";
 import type { House } from "../house.ts";
+import { current } from "../lifecycle/current.ts";
 import { parse } from "../parse.ts";
+import { askOf, type Place } from "../place.ts";
 import { authorize } from "../policy/authorize.ts";
-import { reach } from "../reach.ts";
+import { locate, reach } from "../reach.ts";
+import { callContext } from "../registry/registry.ts";
+import { specOf } from "../try-each.ts";
+import { inTurn } from "../turns.ts";
 import { writeLayout } from "./layout.ts";
-import { shelfOf } from "./snapshots.ts";
+import { retainNewest } from "./retention.ts";
+import { shelfOf } from "./shelf-of.ts";
 
-/** Of a running sandbox, which stands still meanwhile and goes on afterwards, whatever becomes of us. */
+const PATIENCE_MS = 120_000;
+
+/** Of a running sandbox, which stands still meanwhile and goes on afterwards, or of one that is stopped. */
 export async function takeSnapshot(
   house: House,
   principal: Principal,
   idOrName: string,
   body: TakeSnapshotBody = {},
+  passingMs?: number,
 ): Promise<Snapshot> {
   authorize(principal.chain, "sandbox.snapshot");
   const { name, labels } = parse(takeSnapshotBodySchema, body);
-  const shelf = shelfOf(house);
+  shelfOf(house);
+  const place = await locate(house, principal, "sandbox.snapshot", idOrName, ["running", "paused"]);
+  await refuseGuest(house, principal, place.sandbox);
+  const { sandbox: source } = place;
+  const said = { name, labels };
+  await needApproval(house, principal, "sandbox.snapshot", { sandbox: source, spec: source.spec, said });
+  const of = { name, labels, passingMs };
+  if (place.sandbox.pauseDepth === "disk") {
+    return reading(house, place, (box, sandbox) => keep(house, principal, sandbox, box, of));
+  }
   const { sandbox, box } = await reach(house, principal, "sandbox.snapshot", idOrName);
-  await refuseGuest(house, principal, sandbox);
+  return keep(house, principal, sandbox, box, of);
+}
+
+/** Nothing in it runs, and nobody can start it meanwhile. */
+function reading<T>(
+  house: House,
+  place: Place,
+  work: (box: Box, sandbox: Sandbox) => Promise<T>,
+): Promise<T> {
+  const { id: sandboxId, orgId } = place.sandbox;
+  return inTurn(house, sandboxId, async () => {
+    const sandbox = await current(house, sandboxId);
+    const facet = demand("stop", place.extension.stop);
+    if (sandbox.pauseDepth !== "disk") {
+      throw new SandboxerError("invalid_state", "it was started meanwhile; ask again");
+    }
+    const context = { ...callContext(house.installationId, PATIENCE_MS), sandboxId, orgId };
+    const box = await askOf(house, { ...place, sandbox }, async () =>
+      facet.read(await specOf(house, sandbox), context),
+    );
+    try {
+      return await work(box, sandbox);
+    } finally {
+      box.close();
+    }
+  });
+}
+
+type Owner = Pick<Principal, "id" | "orgId" | "lineage">;
+
+interface Kept {
+  readonly name?: string | undefined;
+  readonly labels: Snapshot["labels"];
+  /** Without a name it goes after so long. */
+  readonly passingMs?: number | undefined;
+}
+
+/** What the box holds now, on the shelf. */
+export async function keep(
+  house: House,
+  owner: Owner,
+  sandbox: Sandbox,
+  box: Box,
+  { name, labels, passingMs = sandbox.spec.retain?.ageMs }: Kept,
+): Promise<Snapshot> {
+  const shelf = shelfOf(house);
   const id = newRowId("snp");
-  const snapshot = await shelf.add(principal, id, async (dir) => ({
-    id,
-    ...(name !== undefined && { name }),
-    labels,
-    orgId: principal.orgId,
-    principalId: principal.id,
-    sandboxId: sandbox.id,
-    ...(sandbox.spec.from !== undefined && { parentId: sandbox.spec.from }),
-    image: sandbox.spec.image,
-    createdAtMs: house.clock.nowMs(),
-    ...(await writeLayout(dir, layersOf(box, sandbox), sandbox.spec.image, shelf.privateKey)),
-  }));
+  const { image, from } = sandbox.spec;
+  const createdAtMs = house.clock.nowMs();
+  const snapshot = await shelf.add(owner, id, async (dir) => {
+    const written = await writeLayout(dir, layersOf(box, sandbox), image, shelf.privateKey);
+    house.pass("snapshot.drafted");
+    return {
+      id,
+      ...(name !== undefined && { name }),
+      labels,
+      orgId: owner.orgId,
+      principalId: owner.id,
+      sandboxId: sandbox.id,
+      ...(from !== undefined && { parentId: from }),
+      image,
+      createdAtMs,
+      ...(name === undefined && passingMs !== undefined && { expiresAtMs: createdAtMs + passingMs }),
+      ...written,
+    };
+  });
+  house.pass("snapshot.placed");
   await house.journal.record({
     type: "snapshot.created",
-    orgId: principal.orgId,
+    orgId: owner.orgId,
     atMs: snapshot.createdAtMs,
     sandboxId: sandbox.id,
-    principalId: principal.id,
+    principalId: owner.id,
     data: { snapshotId: id, name, digest: snapshot.digest, bytes: snapshot.bytes },
   });
+  await retainNewest(house, sandbox);
   return snapshot;
 }
 
@@ -58,7 +132,9 @@ async function* layersOf(
   { spec }: Sandbox,
 ): AsyncGenerator<{ kind: LayerKind; data: AsyncIterable<Uint8Array> }> {
   const facet = demand("snapshots", box.snapshots);
-  yield { kind: "root", data: await facet.capture("root") };
+  for (let below = facet.below; below >= 0; below--) {
+    yield { kind: "root", data: await facet.capture("root", below) };
+  }
   if (spec.workspace?.mode === "copy-on-write") {
     yield { kind: "workspace", data: await facet.capture("workspace") };
   }

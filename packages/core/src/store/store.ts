@@ -1,4 +1,5 @@
 import type { Event, EventType, Location, Sandbox, SandboxState } from "@sandboxer/contract";
+import type { ApprovalStore } from "./approval-store.ts";
 import type { AttachmentStore, NewAttachment } from "./attachment-store.ts";
 import type { BudgetStore } from "./budget-store.ts";
 import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
@@ -6,6 +7,7 @@ import type { KeyStore } from "./key-store.ts";
 import type { NetworkStore } from "./network-store.ts";
 import type { OrgStore } from "./org-store.ts";
 import type { ProfileStore } from "./profile-store.ts";
+import type { SecretStore } from "./secret-store.ts";
 import type { Viewer } from "./viewer.ts";
 import type { WebhookStore } from "./webhook-store.ts";
 
@@ -28,6 +30,8 @@ export interface Store
     ProfileStore,
     AttachmentStore,
     OrgStore,
+    SecretStore,
+    ApprovalStore,
     WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;
@@ -44,8 +48,12 @@ export interface Store
   failCreate(end: EndSandbox): Promise<Sandbox | undefined>;
   /** running → paused, all of it still in memory. `undefined` when it does not run. */
   pause(change: ChangeState): Promise<Sandbox | undefined>;
-  /** paused → running. `undefined` when it is not paused. */
+  /** paused → running. `undefined` when it is not paused, or stopped. */
   resume(change: ChangeState): Promise<Sandbox | undefined>;
+  /** running | paused → paused, with nothing left but its files. `undefined` when it is so already. */
+  stop(change: ChangeState & { readonly expiresAtMs: number }): Promise<Sandbox | undefined>;
+  /** paused → running, after a stop. `undefined` when it is not stopped. */
+  start(change: ChangeState & { readonly expiresAtMs: number }): Promise<Sandbox | undefined>;
   /** running | paused → destroying, remembering what it will be once that is done. */
   beginDestroy(begin: BeginDestroy): Promise<Sandbox | undefined>;
   /** destroying → what `beginDestroy` said; the meter stops, captures and releases. */
@@ -57,6 +65,8 @@ export interface Store
   getSandbox(orgId: string, idOrName: string, viewer?: Viewer): Promise<Sandbox | undefined>;
   /** Across orgs: for the house itself, never for a caller. */
   getSandboxById(sandboxId: string): Promise<Sandbox | undefined>;
+  /** The key that made it, across orgs: for the house itself, never for a caller. */
+  keyOfSandbox(sandboxId: string): Promise<string | undefined>;
   /** Somebody used it; the latest time stays. */
   touchSandbox(sandboxId: string, atMs: number): Promise<void>;
   /** When somebody last did, as far as it was written down. */

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Misuse } from "@sandboxer/contract";
 import type { Place } from "../http/authority.ts";
 import { endTls } from "../http/inspector.ts";
 import { type RequestNote, serveSession } from "../http/session.ts";
@@ -8,7 +9,9 @@ import type { AskedRequest } from "../policy/decide.ts";
 import { attachmentOf } from "../policy/users.ts";
 import type { Resolve } from "../resolve.ts";
 import { reasonOf } from "../resolve.ts";
+import { passGate } from "../secrets/gate.ts";
 import { judgeRequest } from "./judge.ts";
+import type { Questions } from "./questions.ts";
 import type { Noted, Ward } from "./ward.ts";
 
 /** A connection whose requests are read. */
@@ -28,23 +31,23 @@ export interface Inspected {
 export interface InspectionParts {
   readonly resolve: Resolve;
   readonly ca: readonly string[];
+  readonly isForeign: (sandbox: string, word: string) => boolean;
   note(sandbox: string, call: Noted): void;
+  misused(sandbox: string, misuse: Misuse): void;
+  readonly ask: Questions["ask"];
 }
 
 export async function inspect(socket: Socket, inspected: Inspected, parts: InspectionParts): Promise<void> {
   const { ward, via, uid, scheme, place } = inspected;
   const attachmentId = attachmentOf(ward.users, uid);
-  const note = ({ place: where = place, ...rest }: RequestNote) => {
+  const note = ({ place: where = place, misuse, ...rest }: RequestNote) => {
     if (!where) return;
-    parts.note(ward.sandbox, {
-      atMs: Date.now(),
-      host: where.host,
-      port: where.port,
-      via,
-      ...(attachmentId && { attachmentId }),
-      ...rest,
-    });
+    const whose = attachmentId ? { attachmentId } : {};
+    const { host, port } = where;
+    parts.note(ward.sandbox, { atMs: Date.now(), host, port, via, ...whose, ...rest });
+    if (misuse) parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse });
   };
+  const isForeign = (word: string) => parts.isForeign(ward.sandbox, word);
   const upstreams = new Map<string, Upstream>();
   try {
     const client = await readable(socket, inspected);
@@ -53,6 +56,16 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
       scheme,
       ...(place && { place }),
       decide: (asked) => judgeRequest(ward, uid, asked),
+      ask: (asked, rule) => {
+        const { host, port, method, path, query } = asked;
+        const left = new Promise<void>((resolve) => client.once("close", resolve));
+        const whose = { ...(attachmentId && { attachmentId }), ...(rule && { rule }) };
+        const what = { host, port, protocol: scheme, method, path, ...(query && { query }), ...whose };
+        return parts.ask(ward.sandbox, { kind: "request", ...what }, left);
+      },
+      // By the secrets and the users of this moment, as the rules are.
+      fill: (asked, head) =>
+        passGate({ book: ward.book, users: ward.users, uid, scheme, isForeign }, asked, head),
       reach: (where, cidrs) => reach(where, cidrs, inspected, parts, upstreams),
       asking: (asked) => {
         inspected.asked = asked;

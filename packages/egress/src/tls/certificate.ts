@@ -78,6 +78,29 @@ export function authorityOf({ name, rootKey, leafKey }: AuthorityKeys): Authorit
   };
 }
 
+/** A certificate that vouches for itself and for nothing else: whoever trusts it trusts these names. */
+export function selfSigned(
+  names: readonly [string, ...string[]],
+  validity: Validity,
+): { readonly cert: string; readonly key: string } {
+  const key = newKey();
+  const certificate = certify({
+    subject: nameOf(names[0]),
+    issuer: nameOf(names[0]),
+    signer: key,
+    publicKey: key,
+    validity,
+    extensions: [
+      extension("2.5.29.19", sequence(), true),
+      extension("2.5.29.15", bits(Buffer.from([0x80]), 7), true),
+      extension("2.5.29.37", sequence(oid("1.3.6.1.5.5.7.3.1"))),
+      extension("2.5.29.17", sequence(...names.map(alternativeName))),
+      extension("2.5.29.14", octets(keyId(key))),
+    ],
+  });
+  return { cert: pemOf(certificate), key: exported(key) };
+}
+
 const exported = (key: KeyObject): string => key.export({ type: "pkcs8", format: "pem" }) as string;
 
 interface Parts {

@@ -65,6 +65,9 @@ export function createDockerExtension(options: DockerOptions): Extension {
     async create(spec, context) {
       const { image } = spec;
       if (image.kind !== "oci") throw new SandboxerError("unsupported", "docker takes oci images");
+      if (spec.persistence !== "ephemeral") {
+        throw new SandboxerError("unsupported", "docker's sandboxes are ephemeral");
+      }
       const bestEffort = notInForce(spec);
       const ref = context.sandboxId;
       const socketDir = socketDirOf(ref);

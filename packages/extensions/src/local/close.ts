@@ -11,7 +11,9 @@ export async function explain(ref: string, list: () => Promise<ListedBox[]>): Pr
   do {
     const boxes = await list().catch(() => undefined);
     if (!boxes) break;
-    if (!boxes.some((box) => box.ref === ref)) {
+    const box = boxes.find((one) => one.ref === ref);
+    if (box?.stopped) return new SandboxerError("invalid_state", `the sandbox ${ref} was stopped`);
+    if (!box) {
       return new SandboxerError("sandbox_gone", `the sandbox ${ref} is over`);
     }
     await sleep(ASK_EVERY_MS);

@@ -1,4 +1,4 @@
-import { type CreateContext, SandboxerError, type SandboxSpec } from "@sandboxer/contract";
+import { type CreateContext, DEFAULT_KEEP_MS, SandboxerError, type SandboxSpec } from "@sandboxer/contract";
 import type { Connection } from "../_kit/boxd/index.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
 import type { Hold } from "./hold.ts";
@@ -20,19 +20,36 @@ export interface Workshop {
 
 /** The connection to a sandbox that hold has just made, or to one that was made ahead. */
 export async function createThrough(
-  { hold, images, pool, pass, ownFolders, explainClose }: Workshop,
+  workshop: Workshop,
   spec: SandboxSpec,
   context: CreateContext,
 ): Promise<{ connection: Connection; isSetUp: boolean; bestEffort: string[] }> {
-  const { sandboxId, installationId, tethered = false } = context;
-  const { root: image, env, isSetUp } = await images.madeOf(spec.image, context);
-  const { workspace } = spec;
-  const root: Root = workspace ? { ...image, workspace: workspaceFor(workspace, ownFolders) } : image;
+  const { hold, pool, pass, explainClose } = workshop;
+  const { members, isSetUp } = await membersOf(workshop, spec, context);
   pass("local.image");
-  if (tethered) await hold.tether(sandboxId);
+  if (context.tethered) await hold.tether(context.sandboxId);
   // Beside the create, which is not held up by it.
   const lacking = hold.lacking();
   lacking.catch(() => {});
+  // A folder is pinned when it is mounted: too early for an owner who is not there yet.
+  const isPooled = !spec.workspace && !members.keeps && !members.layers;
+  try {
+    const claimed = isPooled ? await pool.claim(members) : undefined;
+    const connection = claimed ?? (await hold.create(members, () => explainClose(context.sandboxId)));
+    return { connection, isSetUp, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
+  } catch (error) {
+    throw spec.workspace || isChosen(members.root) ? aboutFolder(error) : error;
+  } finally {
+    if (isPooled) pool.replenishLater(members, spec.pool);
+  }
+}
+
+/** What hold is asked with. */
+export async function membersOf({ images, ownFolders }: Workshop, spec: SandboxSpec, context: CreateContext) {
+  const { sandboxId, installationId, tethered = false, layers } = context;
+  const { root: image, env, isSetUp } = await images.madeOf(spec.image, context);
+  const { workspace, persistence, keepMs = DEFAULT_KEEP_MS, atEnd } = spec;
+  const root: Root = workspace ? { ...image, workspace: workspaceFor(workspace, ownFolders) } : image;
   const members = {
     id: sandboxId,
     installation: installationId,
@@ -45,17 +62,10 @@ export async function createThrough(
     deniesRoot: spec.root === "denied",
     guarded: spec.network.egress === "guarded",
     tethered,
+    ...(layers && { layers }),
+    ...(persistence !== "ephemeral" && { keeps: { keepMs, stopsAtEnd: atEnd !== "destroy" } }),
   };
-  try {
-    // A folder is pinned when it is mounted: too early for an owner who is not there yet.
-    const claimed = workspace ? undefined : await pool.claim(members);
-    const connection = claimed ?? (await hold.create(members, () => explainClose(sandboxId)));
-    return { connection, isSetUp, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
-  } catch (error) {
-    throw workspace || isChosen(image) ? aboutFolder(error) : error;
-  } finally {
-    if (!workspace) pool.replenishLater(members, spec.pool);
-  }
+  return { members, isSetUp };
 }
 
 /** Whether it has folders of somebody's choice in it. */
@@ -63,7 +73,7 @@ function isChosen({ judgesLowers, mounts }: Root): boolean {
   return judgesLowers === true || mounts.some(({ judged }) => judged);
 }
 
-function aboutFolder(error: unknown): unknown {
+export function aboutFolder(error: unknown): unknown {
   if (!SandboxerError.is(error) || error.code !== "permission_denied") return error;
   return new SandboxerError("policy_denied", error.message, {
     details: { rule: "workspace" },

@@ -7,7 +7,7 @@ import { explain } from "./close.ts";
 import { createThrough } from "./create.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
 import { heldBoxes, heldLowers } from "./held.ts";
-import { createHold } from "./hold.ts";
+import { createHold, type Hold } from "./hold.ts";
 import type { ImageOptions } from "./images/ground.ts";
 import { openImages } from "./images/images.ts";
 import { openImageStore } from "./images/store.ts";
@@ -17,6 +17,7 @@ import { metricsThrough } from "./metrics.ts";
 import { pauseThrough } from "./pause.ts";
 import { createPool } from "./pool.ts";
 import { probeHost } from "./probe.ts";
+import { stopThrough } from "./stop.ts";
 import { sensitivePlaces } from "./workspace.ts";
 
 export interface LocalOptions {
@@ -37,11 +38,8 @@ export interface LocalOptions {
 export function createLocalExtension(options: LocalOptions): Extension {
   const { dir, boxdPath = findBoxd(), pool: poolSize = 0, failpoint: pass = () => {} } = options;
   const hold = createHold(dir, boxdPath, pass);
-  const lowersInUse = () => heldLowers(hold);
   const ownFolders = options.home === undefined ? [dir] : [dir, options.home];
-  const sensitive = sensitivePlaces(ownFolders);
-  const store = openImageStore({ ...ofImages(options), boxdPath, pass, lowersInUse }, sensitive);
-  const images = openImages(join(dir, "images"), store, sensitive);
+  const { store, images } = openImageRoom(options, hold, boxdPath, pass, ownFolders);
   const hostId = hostname();
   const landing = createLanding(dir, boxdPath);
 
@@ -55,22 +53,24 @@ export function createLocalExtension(options: LocalOptions): Extension {
     ref: string,
     bestEffort: readonly string[],
     workspaceTarget?: string,
+    below = 0,
   ): Promise<Box> => {
     const box = await openBox(connection, { ref, hostId, bestEffort });
     return {
       ...box,
       workspace: openChanges(connection, (layer, options) => landing.land(ref, layer, options)),
-      snapshots: openSnapshots(connection, workspaceTarget),
+      snapshots: openSnapshots(connection, workspaceTarget, below),
     };
   };
 
   const attach = async (ref: string): Promise<Box> => {
     const [found] = await heldBoxes(hold, hostId, ref);
+    if (found?.stopped) throw new SandboxerError("invalid_state", `the sandbox ${ref} is stopped`);
     if (found?.paused) throw new SandboxerError("invalid_state", `the sandbox ${ref} is paused`);
     const socket = found && (await dial(hold.socketOf(ref)));
     if (!socket) throw new SandboxerError("not_found", `no sandbox ${ref} on this machine`);
     const connection = new Connection(socket, () => explainClose(ref));
-    return open(connection, ref, found.bestEffort, found.workspaceTarget);
+    return open(connection, ref, found.bestEffort, found.workspaceTarget, found.below);
   };
 
   return {
@@ -82,7 +82,8 @@ export function createLocalExtension(options: LocalOptions): Extension {
       try {
         const { connection, bestEffort, isSetUp } = await createThrough(workshop, spec, context);
         pass("local.answered");
-        const box = await open(connection, sandboxId, bestEffort, spec.workspace?.target);
+        const below = (context.layers?.length ?? 0) + Number(isSetUp);
+        const box = await open(connection, sandboxId, bestEffort, spec.workspace?.target, below);
         return { ...box, isSetUp };
       } catch (error) {
         // Asked twice with the same id there is still one sandbox, and it is this one.
@@ -107,6 +108,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
     },
 
     pause: pauseThrough(hold),
+    stop: stopThrough(workshop, open, attach),
     metrics: metricsThrough(hold),
     images: store,
     network: { door: (ref) => ({ socketPath: hold.socketOf(ref) }) },
@@ -119,6 +121,15 @@ export function createLocalExtension(options: LocalOptions): Extension {
   };
 }
 
-function ofImages({ dir, images = {} }: LocalOptions) {
-  return { dir: join(dir, "images/oci"), images };
+function openImageRoom(
+  { dir, images = {} }: LocalOptions,
+  hold: Hold,
+  boxdPath: string,
+  pass: PassLocalFailPoint,
+  ownFolders: readonly string[],
+) {
+  const sensitive = sensitivePlaces(ownFolders);
+  const place = { dir: join(dir, "images/oci"), lowersInUse: () => heldLowers(hold) };
+  const store = openImageStore({ ...place, images, boxdPath, pass }, sensitive);
+  return { store, images: openImages(join(dir, "images"), store, sensitive) };
 }

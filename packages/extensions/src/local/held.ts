@@ -5,8 +5,11 @@ import { describeLacking } from "./limits.ts";
 /** A sandbox as hold knows it. */
 export interface HeldBox extends ListedBox {
   readonly paused: boolean;
+  readonly stopped: boolean;
   readonly bestEffort: readonly string[];
   readonly workspaceTarget?: string;
+  /** Layers of others that it lies on. */
+  readonly below: number;
 }
 
 /** Every sandbox that hold has and somebody owns, or only the one with this id. */
@@ -21,7 +24,9 @@ export async function heldBoxes(hold: Hold, hostId: string, id?: string): Promis
     createdAtMs: Number(box.createdAtMs),
     ...(typeof box.expiresAtMs === "number" && { expiresAtMs: box.expiresAtMs }),
     paused: box.paused === true,
+    stopped: box.stopped === true,
     bestEffort: describeLacking(box.notInForce),
+    below: (Array.isArray(box.layers) ? box.layers.length : 0) + Number(box.setupLayers ?? 0),
     ...(isMembers(box.workspace) && { workspaceTarget: String(box.workspace.target) }),
   }));
 }

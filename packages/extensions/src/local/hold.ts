@@ -19,7 +19,11 @@ type ExplainClose = () => Promise<SandboxerError>;
 
 export interface Hold extends Kept {
   /** The new sandbox's own connection; hold is started first where none runs. */
-  create(members: Record<string, unknown>, explainClose: ExplainClose): Promise<Connection>;
+  create(
+    members: Record<string, unknown>,
+    explainClose: ExplainClose,
+    op?: "create" | "start",
+  ): Promise<Connection>;
   socketOf(boxId: string): string;
 }
 
@@ -43,12 +47,12 @@ export function createHold(dir: string, boxdPath: string, pass: PassLocalFailPoi
   };
   const kept = createKept(connect);
 
-  const create: Hold["create"] = async (members, explainClose) => {
+  const create: Hold["create"] = async (members, explainClose, op = "create") => {
     const socket = spare.take();
     const connection = socket ? new Connection(socket, explainClose) : await connect(explainClose);
     pass("local.connected");
     // The answer to a create is the new sandbox's HELLO on this very connection, or a FAIL.
-    const opening = await connection.open("create", members);
+    const opening = await connection.open(op, members);
     pass("local.asked");
     try {
       await Promise.race([connection.hello, opening.reply]);
@@ -57,7 +61,7 @@ export function createHold(dir: string, boxdPath: string, pass: PassLocalFailPoi
       const wasCut = connection.isOver;
       connection.close();
       // hold left while the spare lay ready. Whatever it has heard, one id makes one sandbox.
-      if (socket && wasCut) return create(members, explainClose);
+      if (socket && wasCut) return create(members, explainClose, op);
       throw error;
     } finally {
       spare.prepareLater();

@@ -14,6 +14,7 @@ export const manifest: Manifest = {
     "ports",
     "users",
     "pause",
+    "stop",
     "metrics",
     "workspaces",
     "snapshots",
@@ -22,10 +23,11 @@ export const manifest: Manifest = {
     "images",
   ],
   workspaces: ["read-only", "read-write", "copy-on-write"],
-  persistence: ["ephemeral"],
+  persistence: ["ephemeral", "persistent", "checkpoint"],
   // A network namespace with loopback alone, or with a way that leads to the guard and nowhere else.
   egress: "enforced",
-  credentials: "none",
+  // The guard puts them in; inside there are placeholders.
+  credentials: "edge",
   regions: [],
   limits: {},
   price: { basis: "provisioned", microUsdPerHour: 0 },

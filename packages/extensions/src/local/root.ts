@@ -9,6 +9,8 @@ export interface Root extends Partial<Sensitive> {
   readonly directory?: string;
   /** A `user` is added where the layers have none. */
   readonly addsUser?: boolean;
+  /** How many layers, from the top, are what a setup wrote. */
+  readonly setupLayers?: number;
   /** The layers are a folder of the caller's choice, and none that is sensitive. */
   readonly judgesLowers?: boolean;
 }

@@ -6,32 +6,28 @@ use super::walk::{Deep, Walk};
 use crate::serve::Server;
 use crate::serve::operations::Begun;
 use crate::serve::stream::Work;
+use crate::setup::own_life::OF_ONE_LIFE;
 use crate::sys::process;
 use crate::wire::failure::Failure;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// What belongs to one life and one machine: a copy gets its own.
-const OF_ONE_LIFE: [&str; 8] = [
-    "dev",
-    "proc",
-    "run",
-    "sys",
-    "tmp",
-    "etc/machine-id",
-    "var/lib/dbus/machine-id",
-    "var/lib/systemd/random-seed",
-];
-const HOST_KEYS: [&str; 3] = ["rsa", "ecdsa", "ed25519"];
+/// What is never part of a root's layer, besides what belongs to one life.
+const OF_THE_KERNEL: [&str; 5] = ["dev", "proc", "run", "sys", "tmp"];
 
 impl Server {
     /// Everybody inside stands still meanwhile, so that no file is half of one moment.
-    pub fn capture(&self) -> Result<Begun, Failure> {
+    ///
+    /// `below`: not what this sandbox wrote, but what lies so many layers below it, which others wrote.
+    pub fn capture(&self, below: u64) -> Result<Begun, Failure> {
         let none = || Failure::invalid("this sandbox's layer is somebody else's");
-        let written = self.written.as_ref().ok_or_else(none)?;
-        let host_keys = HOST_KEYS.iter().map(|kind| format!("etc/ssh/ssh_host_{kind}_key"));
+        let written = match below {
+            0 => self.written.as_ref(),
+            below => self.below.get(below as usize - 1),
+        };
+        let written = written.ok_or_else(none)?;
         let workspace = self.workspace.iter().map(|one| one.target.clone());
-        let except = OF_ONE_LIFE.iter().map(|name| name.to_string()).chain(host_keys);
+        let except = OF_THE_KERNEL.iter().chain(&OF_ONE_LIFE).map(|name| name.to_string());
         let except = except.chain(self.covered.iter().cloned()).chain(workspace);
         let except = except.map(|path| PathBuf::from(path.trim_matches('/')));
         let deep = Deep { additions: true, deletions: false };

@@ -8,6 +8,7 @@ mod view;
 
 pub use mount::{Layers, mount};
 pub use pin::Pinned;
+pub use view::of_range;
 
 /// The folder on a sandbox's disk that holds the layer of its workspace.
 pub const LAYER: &str = "workspace";

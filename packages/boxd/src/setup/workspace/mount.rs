@@ -26,6 +26,7 @@ pub fn mount(
     wanted: &Workspace,
     permissions: u32,
     ids: IdMap,
+    is_kept: bool,
 ) -> Result<Option<Layers>, Failure> {
     let place = place::open(root, Path::new(&wanted.target), PlaceKind::Directory, 0)?;
     let at = |error: io::Error| Failure::about_path(format!("mount at {}", wanted.target), &error);
@@ -35,19 +36,19 @@ pub fn mount(
     let step = |error: io::Error| Failure::unavailable("overlay of the workspace", &error);
     let upper = format!("w/{LAYER}/upper");
     let work = format!("w/{LAYER}/work");
-    for (name, mode) in [(upper.as_str(), 0o755), (work.as_str(), 0o700)] {
-        path::make_directory(HERE, name, mode).map_err(step)?;
+    make_if_missing(&work, 0o700).map_err(step)?;
+    if make_if_missing(&upper, 0o755).map_err(step)? {
+        if !matches!(ids, IdMap::Single { .. }) {
+            path::set_owner(HERE, &upper, USER).map_err(step)?;
+        }
+        // The layer's top is what the sandbox sees as the folder itself.
+        path::set_mode_at(HERE, &upper, permissions).map_err(step)?;
     }
-    if !matches!(ids, IdMap::Single { .. }) {
-        path::set_owner(HERE, &upper, USER).map_err(step)?;
-    }
-    // The layer's top is what the sandbox sees as the folder itself.
-    path::set_mode_at(HERE, &upper, permissions).map_err(step)?;
     for name in ["l", "c"] {
         path::make_directory(HERE, name, 0o755).map_err(step)?;
     }
     mount::attach(&tree, path::open_directory(HERE, "l", 0).map_err(step)?).map_err(step)?;
-    let options = mount::overlay_options("l", &upper, &work);
+    let options = mount::overlay_options("l", &upper, &work, is_kept);
     mount::mount_overlay(c"c", &options).map_err(step)?;
     let layers = Layers {
         upper: mount::view_of(HERE, Path::new(&upper)).map_err(step)?,
@@ -55,4 +56,13 @@ pub fn mount(
     };
     mount::attach(path::open_directory(HERE, "c", 0).map_err(step)?, place).map_err(at)?;
     Ok(Some(layers))
+}
+
+/// False where an earlier life of the sandbox has left it.
+fn make_if_missing(name: &str, mode: u32) -> io::Result<bool> {
+    match path::make_directory(HERE, name, mode) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
 }

@@ -60,6 +60,12 @@ impl Pinned {
         })
     }
 
+    /// Whether an earlier life of the sandbox worked on this very folder.
+    pub fn is_the_same_as(&self, facts: &Value) -> bool {
+        let same = |name: &str, found: u64| facts[name] == found;
+        same("device", self.found.st_dev) && same("inode", self.found.st_ino)
+    }
+
     pub fn permissions(&self) -> u32 {
         self.found.st_mode & 0o777
     }

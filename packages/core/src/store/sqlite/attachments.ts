@@ -75,7 +75,7 @@ export function attachmentCommands(connection: Connection): AttachmentCommands {
 
     async attachmentsOf(sandboxId, principalId) {
       const sql = "SELECT * FROM attachments WHERE principal_id = ? AND sandbox_id = ? ORDER BY seq";
-      return all(sql, principalId, sandboxId);
+      return connection.remember(`of ${sandboxId} ${principalId}`, () => all(sql, principalId, sandboxId));
     },
   };
 }

@@ -43,7 +43,7 @@ export function appendEvent({ prepare }: Connection, event: NewEvent): void {
 export function eventCommands(connection: Connection): EventCommands {
   return {
     async appendEvents(events) {
-      connection.commitSoon(() => {
+      connection.append(() => {
         for (const event of events) appendEvent(connection, event);
       });
     },

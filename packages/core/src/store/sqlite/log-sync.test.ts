@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createLogSync } from "./log-sync.ts";
 
 /** A disk that takes a sync only when it is told to. */
@@ -47,6 +47,21 @@ describe("the log's way to the disk", () => {
     await expect(waiting).rejects.toMatchObject({ code: "internal" });
     await expect(log.reached()).rejects.toMatchObject({ code: "internal" });
     expect(begun).toHaveLength(1);
+  });
+
+  it("brings what nobody waits for to the disk soon, by itself and once for all of it", async () => {
+    vi.useFakeTimers();
+    const { begun, log } = slowDisk();
+    for (let at = 0; at < 5; at += 1) log.start();
+    expect(begun).toHaveLength(0);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(begun).toHaveLength(1);
+    log.start();
+    void log.reached();
+    begun[0]?.resolve();
+    await vi.advanceTimersByTimeAsync(20);
+    expect(begun, "who waits takes along what does not").toHaveLength(2);
+    vi.useRealTimers();
   });
 
   it("waits for what is under way before it closes", async () => {

@@ -36,7 +36,8 @@ export function changeRate(
 
 /**
  * Within a write: the hold becomes what it will have cost by then, beyond what it has cost. That of
- * a paused sandbox is as if it ran, so that going on never fails for money.
+ * a paused sandbox is as if it ran, so that going on never fails for money; a stopped one is paid for
+ * as it lies there, and anew when it is started.
  */
 export function holdUntil(
   connection: Connection,
@@ -44,7 +45,7 @@ export function holdUntil(
   untilMs: number,
   atMs: number,
 ): SandboxRow {
-  const paused = row.micro_usd_per_hour !== row.running_micro_usd_per_hour;
+  const paused = row.micro_usd_per_hour !== row.running_micro_usd_per_hour && row.pause_depth !== "disk";
   const { captureMicroUsd: neededMicroUsd } = meter({
     ...(paused ? asIfRunning(row) : readingOf(row)),
     expiresAtMs: untilMs,

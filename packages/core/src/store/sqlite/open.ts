@@ -2,6 +2,7 @@ import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { openLogSync } from "./log-sync.ts";
+import { createMemory } from "./memory.ts";
 import { migrate } from "./migrations.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
@@ -15,6 +16,10 @@ export interface Connection {
   commit<T>(work: () => T): Promise<T>;
   /** The same without the wait: outlives this process at once, and a power cut a moment later. */
   commitSoon<T>(work: () => T): T;
+  /** The same for events alone, which nothing that is remembered is made of. */
+  append(work: () => void): void;
+  /** What was read before, as long as nobody, here or in another process, wrote anything but events. */
+  remember<T>(key: string, read: () => T): T;
   close(): Promise<void>;
 }
 
@@ -32,7 +37,8 @@ export function openConnection(path: string): Connection {
     statements.set(sql, statement);
     return statement;
   };
-  const write = <T>(work: () => T): T => {
+  const memory = createMemory(prepare("PRAGMA data_version"));
+  const transact = <T>(work: () => T): T => {
     prepare("BEGIN IMMEDIATE").run();
     try {
       const result = work();
@@ -44,12 +50,20 @@ export function openConnection(path: string): Connection {
     }
   };
 
+  const write = <T>(work: () => T): T => {
+    try {
+      return transact(work);
+    } finally {
+      memory.forget();
+    }
+  };
+
   const logSync = openLogSync(`${path}-wal`);
   /** In the log, where every reader sees it, but not yet on the disk. */
-  const writeAhead = <T>(work: () => T): T => {
+  const writeAhead = <T>(work: () => T, transaction = write): T => {
     db.exec("PRAGMA synchronous = NORMAL");
     try {
-      return write(work);
+      return transaction(work);
     } finally {
       db.exec("PRAGMA synchronous = FULL");
     }
@@ -69,6 +83,11 @@ export function openConnection(path: string): Connection {
       logSync.start();
       return result;
     },
+    append(work) {
+      writeAhead(work, transact);
+      logSync.start();
+    },
+    remember: memory.remember,
     async close() {
       await logSync.close();
       db.close();

@@ -4,33 +4,53 @@ import { changeRate } from "./metering.ts";
 import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 
-export function pausingCommands(connection: Connection): Pick<Store, "pause" | "resume"> {
+type PausingCommands = Pick<Store, "pause" | "resume" | "stop" | "start">;
+
+interface Change {
+  /** Which rows it is for. */
+  readonly from: string;
+  readonly to: "running" | "paused";
+  readonly depth: "memory" | "disk" | null;
+}
+
+export function pausingCommands(connection: Connection): PausingCommands {
   const { prepare, write } = connection;
-  const change = (
-    { sandboxId, atMs, principalId, reason }: ChangeState,
-    sql: string,
-    type: "sandbox.paused" | "sandbox.resumed",
-    rateOf: (row: SandboxRow) => number,
-  ) =>
+  const change = (asked: ChangeState & { readonly expiresAtMs?: number }, { from, to, depth }: Change) =>
     write(() => {
-      const row = prepare(sql).get(sandboxId) as unknown as SandboxRow | undefined;
+      const { sandboxId, atMs, principalId, reason, expiresAtMs } = asked;
+      const row = prepare(`SELECT * FROM sandboxes WHERE id = ? AND ${from}`).get(sandboxId) as unknown as
+        | SandboxRow
+        | undefined;
       if (!row) return undefined;
-      const rated = changeRate(connection, row, rateOf(row), atMs);
-      const data = { reason, microUsdPerHour: rated.micro_usd_per_hour };
-      appendEvent(connection, { type, orgId: row.org_id, atMs, sandboxId, principalId, data });
-      return toSandbox(rated);
+      const rate = to === "running" ? row.running_micro_usd_per_hour : row.paused_micro_usd_per_hour;
+      // What ran is charged up to the end that it had.
+      const rated = changeRate(connection, row, rate, atMs);
+      const changed = prepare(
+        `UPDATE sandboxes SET state = ?, pause_depth = ?, expires_at_ms = coalesce(?, expires_at_ms),
+           full_expires_at_ms = CASE WHEN ? IS NULL THEN full_expires_at_ms END WHERE id = ? RETURNING *`,
+      ).get(to, depth, expiresAtMs ?? null, expiresAtMs ?? null, sandboxId) as unknown as SandboxRow;
+      appendEvent(connection, {
+        type: to === "running" ? "sandbox.resumed" : "sandbox.paused",
+        orgId: row.org_id,
+        atMs,
+        sandboxId,
+        principalId,
+        data: { reason, depth: depth ?? row.pause_depth, microUsdPerHour: rated.micro_usd_per_hour },
+      });
+      return toSandbox(changed);
     });
 
   return {
-    async pause(asked) {
-      const sql = `UPDATE sandboxes SET state = 'paused', pause_depth = 'memory'
-                   WHERE id = ? AND state = 'running' RETURNING *`;
-      return change(asked, sql, "sandbox.paused", (row) => row.paused_micro_usd_per_hour);
-    },
-    async resume(asked) {
-      const sql = `UPDATE sandboxes SET state = 'running', pause_depth = NULL
-                   WHERE id = ? AND state = 'paused' RETURNING *`;
-      return change(asked, sql, "sandbox.resumed", (row) => row.running_micro_usd_per_hour);
-    },
+    pause: async (asked) => change(asked, { from: "state = 'running'", to: "paused", depth: "memory" }),
+    resume: async (asked) =>
+      change(asked, { from: "state = 'paused' AND pause_depth = 'memory'", to: "running", depth: null }),
+    stop: async (asked) =>
+      change(asked, {
+        from: "(state = 'running' OR (state = 'paused' AND pause_depth = 'memory'))",
+        to: "paused",
+        depth: "disk",
+      }),
+    start: async (asked) =>
+      change(asked, { from: "state = 'paused' AND pause_depth = 'disk'", to: "running", depth: null }),
   };
 }

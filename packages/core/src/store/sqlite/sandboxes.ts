@@ -8,6 +8,7 @@ type SandboxCommands = Pick<
   Store,
   | "getSandbox"
   | "getSandboxById"
+  | "keyOfSandbox"
   | "touchSandbox"
   | "lastUse"
   | "listSandboxes"
@@ -20,13 +21,20 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
   return {
     async getSandbox(orgId, idOrName, viewer) {
       const sql = `SELECT * FROM sandboxes WHERE id = ? AND org_id = ? AND ${VISIBLE}`;
-      return (
-        one(connection, sql, idOrName, orgId, ...seenBy(viewer)) ?? named(connection, orgId, idOrName, viewer)
+      const seen = seenBy(viewer);
+      return connection.remember(
+        JSON.stringify([orgId, idOrName, ...seen]),
+        () => one(connection, sql, idOrName, orgId, ...seen) ?? named(connection, orgId, idOrName, viewer),
       );
     },
 
     async getSandboxById(sandboxId) {
       return one(connection, "SELECT * FROM sandboxes WHERE id = ?", sandboxId);
+    },
+
+    async keyOfSandbox(sandboxId) {
+      const row = prepare("SELECT key_id AS keyId FROM sandboxes WHERE id = ?").get(sandboxId);
+      return (row as { keyId: string | null } | undefined)?.keyId ?? undefined;
     },
 
     async countSandboxes(orgId) {

@@ -15,6 +15,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   command_not_executable: "command_not_executable",
   storage_full: "storage_full",
   exhausted: "capacity_exhausted",
+  busy: "invalid_state",
   unavailable: "extension_unavailable",
   refused: "port_closed",
   unsupported: "unsupported",

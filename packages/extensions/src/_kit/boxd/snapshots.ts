@@ -3,7 +3,7 @@ import type { Connection } from "./connection.ts";
 import { content, upload } from "./content.ts";
 
 /** serve reads and writes layers from inside, so no path of one ever resolves on the host. */
-export function openSnapshots(connection: Connection, workspaceTarget = "/workspace"): Snapshots {
+export function openSnapshots(connection: Connection, workspaceTarget = "/workspace", below = 0): Snapshots {
   const owner = async (): Promise<{ user?: string }> => {
     try {
       await connection.call("stat", { path: "/", user: "root" });
@@ -15,8 +15,11 @@ export function openSnapshots(connection: Connection, workspaceTarget = "/worksp
     }
   };
   return {
-    async capture(kind: LayerKind) {
-      const stream = await (kind === "root" ? connection.open("capture", {}) : connection.open("layer", {}));
+    below,
+    async capture(kind: LayerKind, below = 0) {
+      const stream = await (kind === "root"
+        ? connection.open("capture", { below })
+        : connection.open("layer", {}));
       await stream.reply;
       return content(stream);
     },

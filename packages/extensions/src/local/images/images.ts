@@ -45,7 +45,11 @@ export function openImages(imagesDir: string, store: ImageStore, sensitive: Sens
       const { setupKey } = context;
       const tree = setupKey === undefined ? undefined : await store.treeOfSetup(setupKey);
       if (tree === undefined) return { ...made, isSetUp: false };
-      return { ...made, root: { ...made.root, lowers: [tree, ...made.root.lowers] }, isSetUp: true };
+      return {
+        ...made,
+        root: { ...made.root, lowers: [tree, ...made.root.lowers], setupLayers: 1 },
+        isSetUp: true,
+      };
     },
   };
 }

@@ -1,0 +1,86 @@
+import { type Principal, SandboxerError, type Snapshot } from "@sandboxer/contract";
+import type { Core } from "@sandboxer/core";
+import { z } from "zod";
+import { timeoutSchema } from "./ask.ts";
+import { findLiving } from "./find.ts";
+import { nextPage } from "./list.ts";
+import { control } from "./route.ts";
+import { findSnapshot, isTemplate } from "./templates-known.ts";
+import { connectionView } from "./view.ts";
+
+const MOST_FORKS = 100;
+const LONGEST_PAGE = 100;
+
+const view = ({ id, name }: Snapshot) => ({ snapshotID: id, names: name === undefined ? [] : [name] });
+
+export const snapshotRoutes = [
+  control(
+    {
+      method: "POST",
+      path: "/sandboxes/{id}/snapshots",
+      operation: "sandbox.snapshot",
+      body: z.object({ name: z.string().nullish() }),
+    },
+    async ({ core, principal, params, body }) => {
+      const { id } = await findLiving(core, principal, params.id ?? "");
+      const named = typeof body.name === "string" ? { name: body.name } : {};
+      return { status: 201, body: view(await core.takeSnapshot(principal, id, named)) };
+    },
+  ),
+  control(
+    { method: "GET", path: "/snapshots", operation: "sandbox.read" },
+    async ({ core, principal, query }) => {
+      const [sandboxId, name] = [query.get("sandboxID"), query.get("name")];
+      const all = (await core.listSnapshots(principal))
+        .filter((one) => sandboxId === null || one.sandboxId === sandboxId)
+        .filter((one) => name === null || one.name === name || one.id === name)
+        .sort((one, other) => other.createdAtMs - one.createdAtMs);
+      const from = all.findIndex(({ id }) => id === query.get("nextToken")) + 1;
+      const page = all.slice(
+        from,
+        from + Math.min(LONGEST_PAGE, Number(query.get("limit") ?? LONGEST_PAGE) || 1),
+      );
+      const last = page.at(-1);
+      return { status: 200, body: page.map(view), ...(all.at(-1) !== last && nextPage(last)) };
+    },
+  ),
+  control(
+    { method: "DELETE", path: "/templates/{id}", operation: "sandbox.snapshot" },
+    async ({ core, principal, params }) => {
+      const { id = "" } = params;
+      const snapshot = await findSnapshot(core, principal, id.replace(/:[\w.-]+$/, ""));
+      if (!snapshot) throw await noSuchTemplate(core, principal, id);
+      await core.deleteSnapshot(principal, snapshot.id);
+      return { status: 204 };
+    },
+  ),
+  control(
+    {
+      method: "POST",
+      path: "/sandboxes/{id}/fork",
+      operation: "sandbox.create",
+      body: z.object({ timeout: timeoutSchema.optional(), count: z.int().min(1).max(MOST_FORKS).optional() }),
+    },
+    async ({ core, desk, principal, params, body }) => {
+      const { id } = await findLiving(core, principal, params.id ?? "");
+      const forks = await core.fork(principal, id, { count: body.count ?? 1 });
+      const made = forks.map(async (fork) => {
+        const ttlMs = Math.max(1, body.timeout ?? DEFAULT_FORK_S) * 1_000;
+        const sandbox = await core.extend(principal, fork.id, { ttlMs });
+        desk.autoPause.watch(principal, sandbox);
+        return { sandbox: await connectionView(core, desk, principal, sandbox) };
+      });
+      return { status: 201, body: await Promise.all(made) };
+    },
+  ),
+];
+
+const DEFAULT_FORK_S = 15;
+
+/** A profile is never deleted: what was published stays as it is. */
+async function noSuchTemplate(core: Core, principal: Principal, id: string): Promise<SandboxerError> {
+  if (await isTemplate(core, principal, id)) {
+    return new SandboxerError("policy_denied", `template '${id}' is a profile, and those stay`);
+  }
+  return new SandboxerError("not_found", `template '${id}' not found`);
+}

@@ -1,0 +1,15 @@
+import { lifecycleRoutes } from "./lifecycle.ts";
+import { observeRoutes } from "./observe.ts";
+import type { ControlRoute } from "./route.ts";
+import { sandboxRoutes } from "./sandboxes.ts";
+import { snapshotRoutes } from "./snapshots.ts";
+import { templateRoutes } from "./templates.ts";
+
+/** Every way in of E2B's control API. What is not here does not exist. */
+export const CONTROL_ROUTES: readonly ControlRoute[] = [
+  ...sandboxRoutes,
+  ...lifecycleRoutes,
+  ...observeRoutes,
+  ...snapshotRoutes,
+  ...templateRoutes,
+];

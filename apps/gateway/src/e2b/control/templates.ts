@@ -1,0 +1,42 @@
+import { SandboxerError } from "@sandboxer/contract";
+import { control } from "./route.ts";
+import { isTemplate } from "./templates-known.ts";
+import { ENVD_VERSION } from "./view.ts";
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+export const templateRoutes = [
+  control(
+    { method: "GET", path: "/templates/aliases/{alias}", operation: "key" },
+    async ({ core, principal, params }) => {
+      const { alias = "" } = params;
+      if (await isTemplate(core, principal, alias)) {
+        return { status: 200, body: { templateID: alias, public: false } };
+      }
+      throw new SandboxerError("not_found", `template '${alias}' not found`);
+    },
+  ),
+  control({ method: "GET", path: "?/templates", operation: "key" }, async ({ core, principal }) => {
+    const profiles = await core.listProfiles(principal);
+    const newest = new Map(profiles.map((profile) => [profile.name, profile]));
+    const body = [...newest.values()].map(({ name, version, publishedAtMs, resolved }) => ({
+      templateID: name,
+      buildID: `${name}@${version}`,
+      aliases: [name],
+      names: [name],
+      public: false,
+      cpuCount: resolved.resources?.cpus ?? 0,
+      memoryMB: resolved.resources?.memoryMiB ?? 0,
+      diskSizeMB: resolved.resources?.diskMiB ?? 0,
+      createdAt: iso(publishedAtMs),
+      updatedAt: iso(publishedAtMs),
+      createdBy: null,
+      lastSpawnedAt: null,
+      spawnCount: 0,
+      buildCount: version,
+      buildStatus: "ready",
+      envdVersion: ENVD_VERSION,
+    }));
+    return { status: 200, body };
+  }),
+];

@@ -1,0 +1,14 @@
+import type { AutoPause } from "./auto-pause.ts";
+import type { Signatures } from "./envd/signatures.ts";
+import type { Contexts } from "./interpreter/contexts.ts";
+
+/** What the parts of this door share. */
+export interface Desk {
+  readonly autoPause: AutoPause;
+  readonly signatures: Signatures;
+  readonly contexts: Contexts;
+  /** Whether a sandbox that says nothing of its network has the internet, as E2B's have. */
+  readonly internet: boolean;
+  /** Below which names lead to ports inside, with this gateway's port; none where nobody listens. */
+  domain(): string | undefined;
+}

@@ -1,0 +1,36 @@
+import { SandboxerError } from "@sandboxer/contract";
+import type { Desk } from "../desk.ts";
+import type { Exchange } from "../exchange.ts";
+import { admit } from "./admit.ts";
+import { download } from "./download.ts";
+import { filesystemRpcs } from "./filesystem.ts";
+import { processRpcs } from "./processes.ts";
+import { type Rpc, serveRpc } from "./rpc.ts";
+import { upload } from "./upload.ts";
+import type { Visit } from "./visit.ts";
+import { watchRpcs } from "./watch-rpcs.ts";
+
+const RPCS: Readonly<Record<string, Rpc>> = { ...processRpcs, ...filesystemRpcs, ...watchRpcs };
+
+const PLAIN: Readonly<Record<string, (visit: Visit) => Promise<void> | void>> = {
+  "GET /health": ({ outgoing }) => void outgoing.writeHead(204).end(),
+  "GET /files": download,
+  "HEAD /files": download,
+  "POST /files": upload,
+};
+
+/** What E2B's daemon inside a sandbox answers, answered by this gateway. */
+export async function serveEnvd(exchange: Exchange, desk: Desk, sandboxId: string): Promise<void> {
+  const { incoming, url, facts } = exchange;
+  const visit = await admit(exchange, desk, sandboxId);
+  const rpc = Object.hasOwn(RPCS, url.pathname) ? RPCS[url.pathname] : undefined;
+  if (rpc && incoming.method === "POST") {
+    facts.route = `e2b ${url.pathname}`;
+    return serveRpc(rpc, visit);
+  }
+  const name = `${incoming.method} ${url.pathname}`;
+  const plain = Object.hasOwn(PLAIN, name) ? PLAIN[name] : undefined;
+  if (!plain) throw new SandboxerError("not_found", "this gateway has no such route");
+  facts.route = `e2b envd ${url.pathname}`;
+  await plain(visit);
+}

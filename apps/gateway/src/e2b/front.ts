@@ -1,0 +1,108 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { newRowId, SandboxerError } from "@sandboxer/contract";
+import { discardRest } from "../incoming.ts";
+import type { Log } from "../log.ts";
+import type { Previews } from "../previews/previews.ts";
+import { createReport } from "../rest/failure.ts";
+import { type Allowed, refusalOf } from "../rest/guard.ts";
+import type { Ground } from "../rest/route.ts";
+import { type Address, ENVD_PORT, findAddress, INTERPRETER_PORT } from "./address.ts";
+import { createAutoPause } from "./auto-pause.ts";
+import { serveControl } from "./control/serve.ts";
+import type { Desk } from "./desk.ts";
+import { dropProcesses } from "./drop-processes.ts";
+import { sandboxOfSignature } from "./envd/admit.ts";
+import { serveEnvd } from "./envd/serve.ts";
+import { createSignatures } from "./envd/signatures.ts";
+import { answerJson, type Exchange } from "./exchange.ts";
+import { failureOf, Unreachable } from "./failure.ts";
+import { createContexts } from "./interpreter/contexts.ts";
+import { serveInterpreter } from "./interpreter/serve.ts";
+import { isOpened, servePort } from "./ports.ts";
+
+/** E2B's wire protocol in front of core: what its clients ask never reaches the REST API. */
+export interface E2bFront {
+  find(incoming: IncomingMessage): Address | undefined;
+  serve(address: Address, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>;
+  close(): void;
+}
+
+interface FrontOptions {
+  readonly allowed: Allowed;
+  readonly previews: Previews;
+  readonly internet: boolean;
+}
+
+export function createE2bFront(ground: Ground, log: Log, options: FrontOptions): E2bFront {
+  const { allowed, previews, internet } = options;
+  const { place } = ground.previews;
+  const desk: Desk = {
+    autoPause: createAutoPause(ground.core, log, dropProcesses),
+    internet,
+    contexts: createContexts(ground.core),
+    signatures: createSignatures(),
+    domain: () => ground.previews.url && place.domainOf(new URL(ground.previews.url)),
+  };
+
+  async function dispatch(address: Address, exchange: Exchange): Promise<void> {
+    if (address.kind === "control") return serveControl(exchange, desk);
+    if (address.kind === "signed") return serveEnvd(exchange, desk, sandboxOfSignature(exchange, desk));
+    if (address.port === ENVD_PORT) return serveEnvd(exchange, desk, address.sandboxId);
+    if (address.port === INTERPRETER_PORT) return serveInterpreter(exchange, desk, address.sandboxId);
+    if (address.preview && !(await isOpened(ground.core, address.sandboxId))) {
+      return previews.serve(address.preview, exchange.incoming, exchange.outgoing);
+    }
+    return servePort(exchange, desk, address);
+  }
+
+  return {
+    find: (incoming) => findAddress(incoming, place),
+    close: () => desk.autoPause.close(),
+    async serve(address, incoming, outgoing) {
+      const requestId = newRowId("req");
+      const startedAt = performance.now();
+      const report = createReport(log, requestId);
+      const facts: Exchange["facts"] = { route: `e2b ${address.kind}` };
+      const url = new URL(`http://localhost${incoming.url?.startsWith("/") ? incoming.url : "/"}`);
+      const exchange: Exchange = { ground, incoming, outgoing, url, report, facts };
+      // Each stream that is led to it listens for every kind of end.
+      outgoing.setMaxListeners(20);
+      outgoing.once("close", () => {
+        const tookMs = performance.now() - startedAt;
+        const { method = "" } = incoming;
+        const { statusCode: status } = outgoing;
+        ground.meters.observe({ method, route: facts.route, status, seconds: tookMs / 1_000 });
+        const durationMs = Math.round(tookMs * 1_000) / 1_000;
+        const more = { requestId, method, path: url.pathname, status, durationMs };
+        log({ level: "info", event: "request", ...more, keyId: facts.keyId, code: facts.code });
+      });
+      try {
+        refuseForeign(address, incoming, allowed);
+        await dispatch(address, exchange);
+      } catch (error) {
+        fail(exchange, error);
+      }
+      discardRest(incoming);
+    },
+  };
+}
+
+/** Names of this door's own are checked by having been found; for all others as for the REST API. */
+function refuseForeign(address: Address, { headers }: IncomingMessage, allowed: Allowed): void {
+  const isOwnName = address.kind === "sandbox" && address.preview !== undefined;
+  const given = new Headers(headers.origin === undefined ? {} : { origin: headers.origin });
+  const host = isOwnName || address.kind === "control" ? "localhost" : (headers.host ?? "");
+  const refusal = refusalOf(given, allowed, host);
+  if (refusal) throw refusal.error;
+}
+
+function fail({ outgoing, report, facts }: Exchange, error: unknown): void {
+  if (outgoing.headersSent || outgoing.destroyed) return void outgoing.destroy();
+  if (error instanceof Unreachable) return answerJson(outgoing, error.status, error.body);
+  const told = report(error);
+  facts.code = told.code;
+  const { status, body } = failureOf(told);
+  const { retryAfterMs } = SandboxerError.is(error) ? error.details : {};
+  const later = Math.max(1, Math.ceil(Number(retryAfterMs) / 1_000));
+  answerJson(outgoing, status, body, retryAfterMs === undefined ? {} : { "retry-after": String(later) });
+}

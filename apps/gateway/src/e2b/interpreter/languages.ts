@@ -1,0 +1,82 @@
+import { randomUUID } from "node:crypto";
+import { stripTypeScriptTypes } from "node:module";
+import { SandboxerError } from "@sandboxer/contract";
+import { bashRunner, WITH_INPUT } from "./bash-runner.ts";
+import { JAVASCRIPT_RUNNER, WITH_CHANNEL } from "./javascript-runner.ts";
+import { PYTHON_RUNNER } from "./python-runner.ts";
+import { marked, type Translator, telling } from "./translate.ts";
+
+/** How cells of one language are run: what to start, and how to speak with it. */
+export interface Language {
+  readonly name: string;
+  /** A fresh one each time: a mark is for one run only. */
+  start(): Speech;
+}
+
+export interface Speech {
+  readonly argv: readonly string[];
+  /** One cell as the runner wants to hear it. */
+  say(code: string, env: Readonly<Record<string, string>>): string;
+  /** What the runner says, as E2B's clients want to hear it. */
+  readonly hear: Translator;
+}
+
+const asJson = (code: string, env: Readonly<Record<string, string>>) => `${JSON.stringify({ code, env })}\n`;
+
+const python: Language = {
+  name: "python",
+  start: () => ({ argv: ["python3", "-u", "-c", PYTHON_RUNNER], say: asJson, hear: telling() }),
+};
+
+const javascript: Language = {
+  name: "javascript",
+  start: () => ({ argv: [...WITH_CHANNEL, "node", "-e", JAVASCRIPT_RUNNER], say: asJson, hear: telling() }),
+};
+
+const typescript: Language = {
+  name: "typescript",
+  start: () => ({ ...javascript.start(), say: (code, env) => asJson(withoutTypes(code), env) }),
+};
+
+const bash: Language = {
+  name: "bash",
+  start() {
+    const mark = randomUUID();
+    return { argv: [...WITH_INPUT, bashRunner(mark)], say: asLine, hear: marked(mark) };
+  },
+};
+
+const LANGUAGES: Readonly<Record<string, Language>> = {
+  python,
+  python3: python,
+  javascript,
+  js: javascript,
+  typescript,
+  ts: typescript,
+  bash,
+};
+
+export function languageOf(name: string): Language {
+  const language = Object.hasOwn(LANGUAGES, name) ? LANGUAGES[name] : undefined;
+  if (language) return language;
+  throw new SandboxerError("invalid_request", `language '${name.slice(0, 40)}' is not there`);
+}
+
+/** A cell with broken types is run as it is: the runner says what is wrong with it. */
+function withoutTypes(code: string): string {
+  try {
+    return stripTypeScriptTypes(code, { mode: "transform" });
+  } catch {
+    return code;
+  }
+}
+
+/** Variables last for one cell. */
+function asLine(code: string, env: Readonly<Record<string, string>>): string {
+  const names = Object.keys(env).filter((name) => /^[A-Za-z_]\w*$/.test(name));
+  const set = names.map((name) => `export ${name}=${quoted(env[name] ?? "")}\n`).join("");
+  const unset = names.length > 0 ? `\n__status=$?; unset ${names.join(" ")}; (exit $__status)` : "";
+  return `${Buffer.from(`${set}${code}${unset}`).toString("base64")}\n`;
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,0 +1,21 @@
+import type { Principal, Sandbox } from "@sandboxer/contract";
+import type { Core } from "@sandboxer/core";
+import { connect } from "./control/lifecycle.ts";
+import type { Desk } from "./desk.ts";
+import { notesOf } from "./labels.ts";
+
+/** How long one that its own traffic woke runs on. */
+const WOKEN_FOR_S = 300;
+
+/** Wakes what was put to sleep by its clock and is to wake when it is asked for. */
+export async function wakeOnUse(
+  core: Core,
+  desk: Desk,
+  principal: Principal,
+  sandbox: Sandbox,
+): Promise<Sandbox> {
+  if (sandbox.state !== "paused" || notesOf(sandbox)["auto-resume"] !== "true") return sandbox;
+  const { sandbox: woken } = await connect(core, principal, sandbox, WOKEN_FOR_S);
+  desk.autoPause.watch(principal, woken);
+  return woken;
+}

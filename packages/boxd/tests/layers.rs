@@ -1,0 +1,151 @@
+//! What a stopped sandbox wrote, shared by its copies.
+
+mod support;
+
+use serde_json::{Value, json};
+use std::fs;
+use support::client::Client;
+use support::{World, host, id, in_every_mode, wait_until};
+
+fn kept(world: &World, id: &str, layers: &Value) -> Value {
+    let mut request = world.request(id);
+    request["keeps"] = json!({"keepMs": 600_000, "stopsAtEnd": true});
+    request["limits"] = json!({"diskBytes": 64 << 20});
+    request["layers"] = layers.clone();
+    request
+}
+
+fn restart(world: &World, id: &str) -> Client {
+    let mut request = kept(world, id, &json!([]));
+    request["op"] = json!("start");
+    loop {
+        match world.create_with(request.clone()) {
+            Ok(sandbox) => break sandbox,
+            Err(failure) => assert_eq!(failure["code"], "busy", "{failure}"),
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+fn stop(world: &World, id: &str) {
+    world.hold().ask(json!({"op": "stop", "id": id})).end();
+}
+
+fn freeze(world: &World, id: &str) -> Value {
+    world.hold().ask(json!({"op": "freeze", "id": id})).end()["layers"].clone()
+}
+
+fn layers(world: &World) -> usize {
+    fs::read_dir(world.directory.join("layers")).map_or(0, Iterator::count)
+}
+
+const WRITE: &str = "echo one > ~/one; chmod 640 ~/one; mkdir ~/d; echo x > ~/d/x; ln -s one ~/l";
+const LOOK: &str = "cd ~ && ls && cat one && stat -c '%a %U' one d";
+const SEEN: &str = "d\nl\none\none\n640 user\n755 user\n";
+
+#[test]
+fn copies_begin_as_it_was_and_go_their_own_ways() {
+    in_every_mode(|world| {
+        let parent = id("parent");
+        let mut sandbox = world.create_with(kept(world, &parent, &json!([]))).unwrap();
+        assert_eq!(sandbox.sh(WRITE).exit()["code"], 0);
+        let refused = world.hold().ask(json!({"op": "freeze", "id": parent})).fail.unwrap();
+        assert_eq!(refused["code"], "invalid_request", "it runs");
+        stop(world, &parent);
+        let shared = freeze(world, &parent);
+        assert_eq!(shared.as_array().unwrap().len(), 1);
+        assert_eq!(freeze(world, &parent), shared, "nothing was written since");
+        let mut one = world.create_with(kept(world, &id("one"), &shared)).unwrap();
+        let mut two = world.create_with(kept(world, &id("two"), &shared)).unwrap();
+        for copy in [&mut one, &mut two] {
+            assert_eq!(copy.sh(LOOK).text(), SEEN);
+        }
+        assert_eq!(
+            one.sh("rm -r ~/d; echo two >> ~/one; cat ~/one; ls ~").text(),
+            "one\ntwo\nl\none\n"
+        );
+        assert_eq!(two.sh(LOOK).text(), SEEN, "the other is as it was");
+        let mut sandbox = restart(world, &parent);
+        assert_eq!(sandbox.sh(LOOK).text(), SEEN, "and so is the first");
+
+        // The copy of a copy, with what it deleted.
+        stop(world, &id("one"));
+        let deeper = freeze(world, &id("one"));
+        assert_eq!(deeper.as_array().unwrap().len(), 2);
+        assert_eq!(deeper[1], shared[0]);
+        let mut three = world.create_with(kept(world, &id("three"), &deeper)).unwrap();
+        assert_eq!(three.sh("cat ~/one; ls ~").text(), "one\ntwo\nl\none\n");
+        let mut below = |at: u64| three.ask(json!({"op": "capture", "below": at})).stdout;
+        let sizes = [below(0).len(), below(1).len(), below(2).len()];
+        assert!(sizes[1] > sizes[0] && sizes[2] > sizes[0], "each layer can be read: {sizes:?}");
+
+        // What somebody lies on stays, and nothing else.
+        assert!(world.destroy(&parent));
+        assert!(world.destroy(&id("one")));
+        wait_until("they are gone", || world.boxes().len() == 2);
+        assert_eq!(layers(world), 2);
+        world.stop(libc::SIGTERM);
+        assert!(world.start().success());
+        assert_eq!(layers(world), 2);
+        assert!(world.destroy(&id("three")));
+        wait_until("one layer is left", || layers(world) == 1);
+        assert_eq!(world.reconnect(&id("two")).sh(LOOK).text(), SEEN);
+        assert!(world.destroy(&id("two")));
+        wait_until("none is left", || layers(world) == 0 && world.is_empty());
+    });
+}
+
+#[test]
+fn sn_1_a_copy_has_no_identity_of_another() {
+    in_every_mode(|world| {
+        let parent = id("parent");
+        let mut sandbox = world.create_with(kept(world, &parent, &json!([]))).unwrap();
+        let plant = "mkdir -p /etc/ssh /run/app /etc/sandboxer && echo a > /etc/machine-id && \
+            echo b > /etc/ssh/ssh_host_rsa_key && echo c > /run/app/pid && echo d > /etc/sandboxer/ca.pem && \
+            echo e > /etc/ssh/sshd_config";
+        let mut argv = json!({"op": "exec", "user": "root", "argv": ["/bin/sh", "-c", plant]});
+        if sandbox.ask(argv.clone()).fail.is_some() {
+            argv["user"] = json!("user");
+            sandbox.ask(argv);
+        }
+        let look = "cat /etc/machine-id /etc/ssh/ssh_host_rsa_key /run/app/pid /etc/sandboxer/ca.pem \
+            /etc/ssh/sshd_config 2>/dev/null";
+        if sandbox.sh(look).text() != "a\nb\nc\nd\ne\n" {
+            println!("nothing can be planted in this mode");
+            return;
+        }
+        stop(world, &parent);
+        let shared = freeze(world, &parent);
+        let mut copy = world.create_with(kept(world, &id("copy"), &shared)).unwrap();
+        assert_eq!(copy.sh(look).text(), "e\n");
+        let mut sandbox = restart(world, &parent);
+        assert_eq!(sandbox.sh(look).text(), "a\nb\nc\nd\ne\n", "control: its own are its own");
+    });
+}
+
+#[test]
+fn re_1_a_hold_that_dies_while_it_freezes_leaves_the_one_or_the_other() {
+    in_every_mode(|world| {
+        let parent = id("parent");
+        let mut sandbox = world.create_with(kept(world, &parent, &json!([]))).unwrap();
+        assert_eq!(sandbox.sh(WRITE).exit()["code"], 0);
+        for place in ["freezing", "moved", "layered"] {
+            sandbox.sh("date +%N > ~/.again").end();
+            stop(world, &parent);
+            world.stop(libc::SIGTERM);
+            assert!(world.start_with(&["--die-at", place]).success());
+            let doomed = world.hold_pid();
+            world.hold().open(json!({"op": "freeze", "id": parent}));
+            wait_until("hold has died", || !host::is_alive(doomed));
+            assert!(world.start().success());
+            let shared = freeze(world, &parent);
+            let mut copy = world.create_with(kept(world, &id("copy"), &shared)).unwrap();
+            assert_eq!(copy.sh(LOOK).text(), SEEN, "{place}");
+            assert!(world.destroy(&id("copy")));
+            sandbox = restart(world, &parent);
+            assert_eq!(sandbox.sh(LOOK).text(), SEEN, "{place}");
+        }
+        assert!(world.destroy(&parent));
+        wait_until("none is left", || layers(world) == 0 && world.is_empty());
+    });
+}

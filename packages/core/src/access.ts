@@ -1,0 +1,40 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { type Principal, SandboxerError } from "@sandboxer/contract";
+import type { House } from "./house.ts";
+import { holderOf } from "./keys.ts";
+import { authorize } from "./policy/authorize.ts";
+import { findSandbox } from "./reach.ts";
+
+/**
+ * A word that speaks for one key in one sandbox and nowhere else, the same whenever it is asked for.
+ * It names the key and holds none: what the key may do is looked at on every use.
+ */
+export async function openAccess(house: House, principal: Principal, idOrName: string): Promise<string> {
+  authorize(principal.chain, "sandbox.read");
+  const { id } = await findSandbox(house, principal, idOrName);
+  return `${principal.keyId}.${(await sign(house, principal.keyId, id)).toString("base64url")}`;
+}
+
+export async function enterAccess(house: House, sandboxId: string, token: string): Promise<Principal> {
+  const [keyId = "", signature = ""] = token.split(".");
+  const given = Buffer.from(signature, "base64url");
+  const right = await sign(house, keyId, sandboxId);
+  if (given.length !== right.length || !timingSafeEqual(given, right)) {
+    throw new SandboxerError("unauthenticated", "this is no access token of this sandbox's");
+  }
+  return holderOf(house, await house.store.findKeyById(keyId));
+}
+
+/** Who made a sandbox, for what that one left open to others on purpose. */
+export async function standIn(house: House, sandboxId: string): Promise<Principal> {
+  const keyId = await house.store.keyOfSandbox(sandboxId);
+  if (keyId === undefined) throw new SandboxerError("not_found", `no sandbox ${sandboxId}`);
+  return holderOf(house, await house.store.findKeyById(keyId));
+}
+
+async function sign(house: House, keyId: string, sandboxId: string): Promise<Buffer> {
+  // The same secret as for previews, whose words are base64 and so never hold a space.
+  return createHmac("sha256", await house.previewSecret())
+    .update(`access ${keyId} ${sandboxId}`)
+    .digest();
+}

@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { newRowId } from "@sandboxer/contract";
+import { expect, it, onTestFinished } from "vitest";
+import { createRootKey, hashKey } from "../../keys.ts";
+import { openConnection } from "./open.ts";
+import { openSqliteStore } from "./store.ts";
+
+function twoOfOneFile<T extends { close(): Promise<void> }>(open: (path: string) => T): [T, T] {
+  const dir = mkdtempSync(join(tmpdir(), "sandboxer-memory-"));
+  const path = join(dir, "state.db");
+  const [one, other] = [open(path), open(path)];
+  onTestFinished(async () => {
+    await Promise.all([one.close(), other.close()]);
+    rmSync(dir, { recursive: true });
+  });
+  return [one, other];
+}
+
+it("AZ-3 knows at once that a key was revoked, here and through another connection", async () => {
+  const [here, elsewhere] = twoOfOneFile(openSqliteStore);
+  const { principal } = await createRootKey(here);
+  const { orgId, keyId: parentId } = principal;
+  for (const revoking of [here, elsewhere]) {
+    const key = { id: newRowId("key"), orgId, parentId, hash: hashKey(`word ${Math.random()}`) };
+    const holder = { id: newRowId("prn"), kind: "agent" as const };
+    await here.insertKey({ ...key, principal: holder, rights: {}, createdAtMs: 1 });
+    for (const looking of [here, elsewhere]) {
+      expect(await looking.findKey(key.hash)).toMatchObject({ revoked: false });
+    }
+    await revoking.revokeKey({ orgId, keyId: key.id, atMs: 2 });
+    for (const looking of [here, elsewhere]) {
+      expect(await looking.findKey(key.hash)).toMatchObject({ revoked: true });
+    }
+  }
+});
+
+it("reads again only after a write, and not for events", () => {
+  const [here, elsewhere] = twoOfOneFile(openConnection);
+  let reads = 0;
+  const look = () => here.remember("it", () => ++reads);
+  look();
+  here.append(() => {});
+  expect(look()).toBe(1);
+  here.write(() => {});
+  expect(look()).toBe(2);
+  here.commitSoon(() => {});
+  expect(look()).toBe(3);
+  elsewhere.write(() => elsewhere.prepare("INSERT INTO meta (key, value) VALUES ('a', 'b')").run());
+  expect(look()).toBe(4);
+  expect(look()).toBe(4);
+});

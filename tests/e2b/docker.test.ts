@@ -1,0 +1,82 @@
+import { Sandbox } from "@e2b/code-interpreter";
+import { createClient } from "@sandboxer/sdk";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { importTestImage, TEST_IMAGE } from "../conformance/docker-image.ts";
+import { type Door, openDoor } from "./door.ts";
+
+const { describe, given } = await requires("docker", "linux-userns", "boxd");
+
+/** A program for E2B. Only the template's name says where it runs. */
+async function program(template: string, options: Door["options"]): Promise<object> {
+  const sandbox = await Sandbox.create(template, {
+    ...options,
+    envs: { WORD: "yes" },
+    metadata: { of: "both" },
+  });
+  try {
+    const ran = await sandbox.commands.run("id -un; pwd; echo $WORD");
+    const asRoot = await sandbox.commands.run("id -u", { user: "root" });
+    await sandbox.files.write([
+      { path: "box/one", data: "eins" },
+      { path: "/tmp/two", data: "zwei" },
+    ]);
+    const cat = await sandbox.commands.run("cat", { background: true, stdin: true });
+    await sandbox.commands.sendStdin(cat.pid, "typed");
+    await cat.closeStdin();
+    const seen: string[] = [];
+    const watch = await sandbox.files.watchDir("box", ({ name }) => void seen.push(name));
+    await sandbox.files.write("box/three", "drei");
+    await expect.poll(() => seen, { timeout: 10_000 }).toContain("three");
+    await watch.stop();
+    let shown = "";
+    const terminal = await sandbox.pty.create({
+      cols: 80,
+      rows: 24,
+      onData: (data) => {
+        shown += new TextDecoder().decode(data);
+      },
+    });
+    await sandbox.pty.sendInput(terminal.pid, new TextEncoder().encode("stty size; exit\n"));
+    await terminal.wait();
+    // The image has a Python without JSON: bash is what both have whole.
+    await sandbox.runCode("x=6", { language: "bash" });
+    return {
+      ran: ran.stdout,
+      asRoot: asRoot.stdout,
+      read: await sandbox.files.read("/home/user/box/one"),
+      listed: (await sandbox.files.list("box")).map(({ name, owner }) => [name, owner]),
+      input: (await cat.wait()).stdout,
+      terminal: shown.includes("24 80"),
+      code: (await sandbox.runCode("echo $((x * 7))", { language: "bash" })).logs.stdout,
+      metadata: (await sandbox.getInfo()).metadata,
+      signed: await (await fetch(await sandbox.downloadUrl("box/three"))).text(),
+    };
+  } finally {
+    expect(await sandbox.kill()).toBe(true);
+  }
+}
+
+describe("one program for E2B, on two ways out", () => {
+  let door: Door;
+
+  beforeAll(async () => {
+    process.env.DOCKER_HOST = given.docker.host;
+    await importTestImage(given.docker);
+    door = await openDoor();
+    const client = createClient({ url: door.url, apiKey: door.gateway.apiKey });
+    await client.profiles.publish({
+      schema: 1,
+      name: "in-docker",
+      image: { kind: "oci", ref: TEST_IMAGE },
+      extensions: ["docker"],
+    });
+  }, 120_000);
+  afterAll(() => door?.close());
+
+  it("does the same on this machine and in a container", async () => {
+    const [here, there] = [await program("base", door.options), await program("in-docker", door.options)];
+    expect(there).toEqual(here);
+    expect(here).toMatchObject({ ran: "user\n/home/user\nyes\n", code: ["42\n"], input: "typed" });
+  }, 120_000);
+});

@@ -1,0 +1,121 @@
+import { NotFoundError, Sandbox, SandboxNotFoundError } from "e2b";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { type Door, openDoor } from "./door.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+describe("E2B's own client, with sandboxes", () => {
+  let door: Door;
+  let sandbox: Sandbox;
+
+  beforeAll(async () => {
+    door = await openDoor();
+    sandbox = await Sandbox.create("base", {
+      ...door.options,
+      metadata: { task: "a b&c" },
+      envs: { WORD: "yes" },
+    });
+  });
+  afterAll(async () => {
+    await sandbox?.kill();
+    await door?.close();
+  });
+
+  it("makes one, finds it again and sees what it is", async () => {
+    expect(await sandbox.isRunning()).toBe(true);
+    const info = await sandbox.getInfo();
+    expect(info).toMatchObject({
+      sandboxId: sandbox.sandboxId,
+      state: "running",
+      metadata: { task: "a b&c" },
+    });
+    expect(info.endAt.getTime()).toBeGreaterThan(Date.now() + 60_000);
+    const again = await Sandbox.connect(sandbox.sandboxId, door.options);
+    expect((await again.commands.run("echo $WORD")).stdout).toBe("yes\n");
+    expect((await door.gateway.core.get(await root(), sandbox.sandboxId)).spec.labels.task).toBe("a b&c");
+  });
+
+  const root = () => door.gateway.core.authenticate(door.gateway.apiKey);
+
+  it("lists page by page, by state and by metadata", async () => {
+    const more = await Promise.all(
+      ["one", "two"].map((task) =>
+        Sandbox.create("base", { ...door.options, metadata: { task, of: "list" } }),
+      ),
+    );
+    const mine = Sandbox.list({ ...door.options, limit: 1, query: { metadata: { of: "list" } } });
+    const seen: string[] = [];
+    while (mine.hasNext) seen.push(...(await mine.nextItems()).map(({ sandboxId }) => sandboxId));
+    expect(seen.toSorted()).toEqual(more.map(({ sandboxId }) => sandboxId).toSorted());
+    const odd = Sandbox.list({ ...door.options, query: { metadata: { task: "a b&c" } } });
+    expect((await odd.nextItems()).map(({ sandboxId }) => sandboxId)).toEqual([sandbox.sandboxId]);
+    await more[0]?.pause();
+    const asleep = Sandbox.list({ ...door.options, query: { state: ["paused"] } });
+    expect((await asleep.nextItems()).map(({ sandboxId }) => sandboxId)).toEqual([more[0]?.sandboxId]);
+    await Promise.all(more.map((one) => one.kill()));
+  });
+
+  it("pauses and wakes with everything in memory", async () => {
+    const sleeper = await sandbox.commands.run("sleep 600", { background: true, timeoutMs: 0 });
+    await sandbox.pause();
+    expect(await sandbox.isRunning()).toBe(false);
+    expect((await sandbox.getInfo()).state).toBe("paused");
+    expect(await Sandbox.pause(sandbox.sandboxId, door.options)).toBe(false);
+    await sandbox.connect();
+    expect((await sandbox.commands.list()).map(({ pid }) => pid)).toContain(sleeper.pid);
+    expect(await sleeper.kill()).toBe(true);
+  });
+
+  it("sleeps at the end of its time where that was asked for, and wakes when it is used", async () => {
+    const lifecycle = { onTimeout: "pause", autoResume: true } as const;
+    const own = await Sandbox.create("base", { ...door.options, timeoutMs: 1_000, lifecycle });
+    await own.files.write("kept", "still here");
+    await expect.poll(async () => (await own.getInfo()).state, { timeout: 20_000 }).toBe("paused");
+    expect(await own.files.read("kept")).toBe("still here");
+    expect((await own.getInfo()).state).toBe("running");
+    await own.kill();
+  });
+
+  it("moves its end, later and earlier", async () => {
+    await sandbox.setTimeout(600_000);
+    const late = (await sandbox.getInfo()).endAt.getTime();
+    expect(late).toBeGreaterThan(Date.now() + 500_000);
+    await sandbox.setTimeout(300_000);
+    expect((await sandbox.getInfo()).endAt.getTime()).toBeLessThan(late);
+  });
+
+  it("takes snapshots, starts from them, and forks", async () => {
+    await sandbox.files.write("state.txt", "kept");
+    const { snapshotId } = await sandbox.createSnapshot({ name: "e2b-snapshot" });
+    const copy = await Sandbox.create("e2b-snapshot", door.options);
+    expect(await copy.files.read("state.txt")).toBe("kept");
+    await copy.kill();
+    const [fork] = await sandbox.fork({ timeoutMs: 60_000 });
+    expect(fork).toBeInstanceOf(Sandbox);
+    if (fork instanceof Sandbox) {
+      expect(await fork.files.read("state.txt")).toBe("kept");
+      await fork.kill();
+    }
+    expect(await Sandbox.deleteSnapshot(snapshotId, door.options)).toBe(true);
+    expect(await Sandbox.deleteSnapshot(snapshotId, door.options)).toBe(false);
+  });
+
+  it("is told what is not there, in E2B's own words", async () => {
+    const gone = await Sandbox.create("base", door.options);
+    expect(await gone.kill()).toBe(true);
+    expect(await gone.kill()).toBe(false);
+    expect(await gone.isRunning()).toBe(false);
+    await expect(gone.commands.run("true")).rejects.toThrow(SandboxNotFoundError);
+    await expect(Sandbox.connect(gone.sandboxId, door.options)).rejects.toThrow(NotFoundError);
+    await expect(Sandbox.create("no-such-template", door.options)).rejects.toThrow("not found");
+  });
+
+  it("measures itself", async () => {
+    const [sample] = await sandbox.getMetrics();
+    expect(sample).toMatchObject({ cpuCount: 2 });
+    expect(sample?.memUsed).toBeGreaterThan(0);
+  });
+});
