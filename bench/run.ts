@@ -16,6 +16,7 @@ const QUESTIONS: Readonly<Record<string, () => Promise<{ question: Question }>>>
   files: () => import("./questions/files.ts"),
   fork: () => import("./questions/fork.ts"),
   state: () => import("./questions/state.ts"),
+  images: () => import("./questions/images.ts"),
   egress: () => import("./questions/egress.ts"),
   e2b: () => import("./questions/e2b.ts"),
   waist: () => import("./questions/waist.ts"),

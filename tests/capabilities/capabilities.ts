@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { findCargo } from "../../scripts/cargo.js";
 import { guestSystem } from "../guest/system.ts";
+import { bootstrapDebian } from "../images/bootstrap.ts";
 import { ensureDebianPackage } from "./debian.ts";
 import { sharedDockerd } from "./shared-dockerd.ts";
 
@@ -99,6 +100,12 @@ export const CAPABILITIES = {
   bubblewrap: () => program("bubblewrap", "/usr/bin/bwrap"),
   runc: () => program("runc", "/usr/sbin/runc"),
   "docker-registry": () => program("docker-registry", "/usr/bin/docker-registry"),
+  /** A small Debian with apt in it, as an archive. Kept between runs. */
+  mmdebstrap: async () => {
+    await CAPABILITIES.root();
+    await ensureDebianPackage("mmdebstrap");
+    return { archive: await bootstrapDebian() };
+  },
   openssl: () => program("openssl", "/usr/bin/openssl"),
   gvisor: () => program("runsc", "/usr/bin/runsc"),
   docker: async () => {

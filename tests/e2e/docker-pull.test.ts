@@ -68,7 +68,7 @@ describe("an image that docker lacks", () => {
       sandboxId: newSandboxId(),
     });
     await expect(attempt).rejects.toMatchObject({
-      code: "invalid_request",
+      code: "extension_unavailable",
       hint: expect.stringContaining("docker.registries"),
     });
   });

@@ -100,7 +100,7 @@ describe("the docker extension", () => {
     const spec = { ...PLAIN_SPEC, image: { kind: "oci", ref: "no/such:image" } } as const;
     const attempt = extension().create(spec, { ...context, sandboxId: newSandboxId() });
     await expect(attempt).rejects.toMatchObject({
-      code: "invalid_request",
+      code: "extension_unavailable",
       hint: expect.stringMatching(/docker pull.*docker\.registries/),
     });
   });

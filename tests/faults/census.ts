@@ -83,9 +83,12 @@ const EXPECTED = [
   /^tls\.(key|pem)$/,
   /^state\.db(-wal|-shm)?$/,
   /^gateway\.lock(-journal)?$/,
+  /^config\.yaml$/,
   /^engine\/(hold\.(lock|log|sock)|cgroups)$/,
   /^engine\/disks\/\d+-\d+(-durable)?\.ext4$/,
   /^engine\/images\/host-\d+\//,
+  /^engine\/images\/oci\/trimmings-\d+\//,
+  /^engine\/images\/oci\/(records|names|setups)\/[0-9a-f]{64}\.json$/,
   /^engine\/tools\//,
 ];
 
@@ -95,5 +98,16 @@ function unexpectedFiles(home: string): string[] {
     .filter((entry) => !entry.isDirectory())
     .map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1))
     .filter((path) => !/^engine\/(boxes|trash)\//.test(path))
+    .filter((path) => !isOfAnImage(home, path))
     .filter((path) => !EXPECTED.some((pattern) => pattern.test(path)));
+}
+
+/** A layer is expected as long as an image or a setup has it. */
+function isOfAnImage(home: string, path: string): boolean {
+  const layer = /^engine\/images\/oci\/layers\/([0-9a-f]{64})\//.exec(path)?.[1];
+  const known = ["records", "setups"].flatMap((room) => {
+    const folder = join(home, "engine/images/oci", room);
+    return entries(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+  });
+  return layer !== undefined && known.some((text) => text.includes(`"sha256:${layer}"`));
 }

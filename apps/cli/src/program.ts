@@ -54,6 +54,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
   },
   "This installation:": {
     up: () => import("./commands/up.ts"),
+    images: () => import("./commands/images.ts"),
     doctor: () => import("./commands/doctor.ts"),
     store: () => import("./commands/store.ts"),
     orgs: () => import("./commands/orgs.ts"),

@@ -66,7 +66,7 @@ export async function openInstallation(
   try {
     await enrolRootKey(store, apiKey);
     const extensions = [
-      createLocalExtension({ dir: join(home, "engine"), home, pool, failpoint }),
+      createLocalExtension({ dir: join(home, "engine"), home, pool, failpoint, images: config.images }),
       ...dockerExtensions(home, config),
       ...(await loadExtensions(home, config.extensions)),
     ];

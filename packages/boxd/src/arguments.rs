@@ -1,6 +1,10 @@
 //! The command line.
 
+mod options;
+
 use crate::hold::failpoint::PLACES;
+use crate::wire::file_request::Limits;
+pub use options::{ApplyOptions, HoldOptions, RelayOptions, ServeOptions, UnpackOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +30,10 @@ Usage:
       all or nothing. Reads a header and a layer, answers in JSON. See PROTOCOL.md.
       --recover makes good what an apply of that folder left that died.
       --die-after is for tests: it ends as by kill -9 after the Nth thing that it does.
+  boxd unpack (--to DIR [--plain] [--entries N] [--bytes N] | --remove DIR)
+      Unpacks a layer of an image, a tar archive on standard input, into a folder that is there and
+      empty; answers in JSON. --plain keeps neither owners nor what a layer says is gone.
+      --remove removes such a folder, whoever its files belong to.
   boxd relay --inspector PATH
       Carries what sandboxes send out, for the guard that speaks on standard input and output.
       Hands connections that the guard wants to read to the socket PATH. Ends with its input.
@@ -38,39 +46,9 @@ pub enum Command {
     Serve(ServeOptions),
     Relay(RelayOptions),
     Apply(ApplyOptions),
+    Unpack(UnpackOptions),
     Version,
     Help,
-}
-
-#[derive(Debug, PartialEq)]
-pub struct HoldOptions {
-    pub directory: PathBuf,
-    pub idle_exit: Option<Duration>,
-    pub foreground: bool,
-    pub die_at: Option<String>,
-}
-
-#[derive(Debug, PartialEq)]
-pub struct ServeOptions {
-    pub id: String,
-    /// Without one, standard input and output.
-    pub socket: Option<PathBuf>,
-    pub ttl: Option<Duration>,
-    pub ensure_user: bool,
-    pub denies_root: bool,
-    pub guarded: bool,
-}
-
-#[derive(Debug, PartialEq)]
-pub struct RelayOptions {
-    pub inspector: PathBuf,
-}
-
-#[derive(Debug, PartialEq, Default)]
-pub struct ApplyOptions {
-    pub sandbox: Option<PathBuf>,
-    pub recover: Option<PathBuf>,
-    pub die_after: Option<u32>,
 }
 
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
@@ -81,6 +59,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, S
         Some("serve") => parse_serve(arguments),
         Some("relay") => parse_relay(arguments),
         Some("apply") => parse_apply(arguments),
+        Some("unpack") => parse_unpack(arguments),
         Some("--version" | "-V") => Ok(Command::Version),
         Some("--help" | "-h" | "help") => Ok(Command::Help),
         _ => Err(format!("unknown command {command:?}; see boxd --help")),
@@ -167,13 +146,39 @@ fn parse_apply(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
     Ok(Command::Apply(options))
 }
 
+fn parse_unpack(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
+    let mut options =
+        UnpackOptions { to: None, remove: None, is_plain: false, limits: Limits::DEFAULT };
+    while let Some(option) = arguments.next() {
+        match option.to_str() {
+            Some("--to") => options.to = Some(value(&option, &mut arguments)?.into()),
+            Some("--remove") => options.remove = Some(value(&option, &mut arguments)?.into()),
+            Some("--plain") => options.is_plain = true,
+            Some("--entries") => options.limits.entries = number(&option, &mut arguments)?,
+            Some("--bytes") => options.limits.bytes = number(&option, &mut arguments)?,
+            _ => return Err(format!("unknown option {option:?}; see boxd --help")),
+        }
+    }
+    if options.to.is_some() == options.remove.is_some() {
+        return Err("one of --to and --remove is needed".to_string());
+    }
+    Ok(Command::Unpack(options))
+}
+
 fn milliseconds(
     option: &OsString,
     arguments: &mut impl Iterator<Item = OsString>,
 ) -> Result<Duration, String> {
+    number(option, arguments).map(Duration::from_millis)
+}
+
+fn number(
+    option: &OsString,
+    arguments: &mut impl Iterator<Item = OsString>,
+) -> Result<u64, String> {
     let text = value(option, arguments)?;
-    let millis = text.to_str().and_then(|text| text.parse().ok());
-    millis.map(Duration::from_millis).ok_or(format!("{option:?} {text:?} is not a number"))
+    let found = text.to_str().and_then(|text| text.parse().ok());
+    found.ok_or(format!("{option:?} {text:?} is not a number"))
 }
 
 fn value(
@@ -223,6 +228,9 @@ mod tests {
             "relay",
             "apply",
             "apply --box a --recover b",
+            "unpack",
+            "unpack --to a --remove b",
+            "unpack --to a --bytes x",
             "x",
         ] {
             assert!(parsed(wrong).is_err(), "{wrong}");

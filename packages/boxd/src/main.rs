@@ -14,6 +14,7 @@ mod sys;
 mod tar;
 mod text;
 mod tree;
+mod unpack;
 mod wire;
 
 use arguments::Command;
@@ -31,6 +32,7 @@ fn main() {
             hold::run(&options).map_err(|error| (error.exit_code(), error.to_string()))
         }
         Ok(Command::Apply(options)) => apply::run(&options).map_err(|message| (1, message)),
+        Ok(Command::Unpack(options)) => unpack::run(&options).map_err(|message| (1, message)),
         Ok(Command::Serve(options)) => serve::run(&options).map_err(|message| (1, message)),
         Ok(Command::Relay(options)) => relay::run(&options).map_err(|message| (1, message)),
         Ok(Command::Version) => {

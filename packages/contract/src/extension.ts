@@ -1,5 +1,6 @@
 import type { Files } from "./files.ts";
 import type { GuardDoor } from "./guard.ts";
+import type { ImagesFacet } from "./image.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Ports } from "./ports.ts";
@@ -22,6 +23,8 @@ export interface CreateContext extends CallContext {
   readonly orgId: string;
   /** It ends when this process does, however that comes. Left to its own end where that cannot be had. */
   readonly tethered?: boolean;
+  /** What was kept under this key lies on the image, if it is there: `Box.isSetUp` says so. */
+  readonly setupKey?: string | undefined;
   /** It begins as a copy of what `freeze` of the same extension gave these for. */
   readonly layers?: readonly string[];
   /** Told what takes so long, now and then, in a sentence for people. */
@@ -73,6 +76,8 @@ export interface Box {
   readonly workspace?: Changes;
   readonly snapshots?: Snapshots;
   readonly users?: Users;
+  /** Made with what was kept under the `setupKey`. */
+  readonly isSetUp?: boolean;
   /** Resolves when the connection is over, for whatever reason; the box may live on. */
   readonly closed: Promise<void>;
   close(): void;
@@ -135,6 +140,7 @@ export interface Extension {
   readonly network?: NetworkFacet;
   /** What its sandboxes take on its hosts, where it can tell. */
   stored?(context: CallContext): Promise<Stored[]>;
+  readonly images?: ImagesFacet;
   /** Lets go of every connection. Sandboxes live on. */
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { Extension } from "./extension.ts";
 import type { Facet } from "./manifest.ts";
 
 /** Facets of the extension itself; those of a box are seen on the box. */
-const OF_EXTENSIONS = ["pause", "stop", "metrics", "network"] as const satisfies readonly Facet[];
+const OF_EXTENSIONS = ["pause", "stop", "metrics", "network", "images"] as const satisfies readonly Facet[];
 
 /** A facet is there if and only if the manifest lists it; each sentence names one that breaks this. */
 export function facetProblems(extension: Extension): string[] {

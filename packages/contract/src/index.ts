@@ -116,6 +116,23 @@ export {
   sandboxIdSchema,
 } from "./ids.ts";
 export {
+  type ImageQuery,
+  type ImagesFacet,
+  type ImportImageOptions,
+  imageListSchema,
+  imageQuerySchema,
+  importImageOptionsSchema,
+  type KeptImage,
+  keptImageSchema,
+  type Pruned,
+  type PullContext,
+  type PullImageBody,
+  type PullLine,
+  prunedSchema,
+  pullImageBodySchema,
+  pullLineSchema,
+} from "./image.ts";
+export {
   ISOLATION_CLASSES,
   type IsolationClass,
   isAtLeast,
@@ -158,6 +175,17 @@ export {
   type NetworkRule,
   networkSchema,
 } from "./network.ts";
+export {
+  digestSchema,
+  dockerArchiveSchema,
+  type OciConfig,
+  type OciDescriptor,
+  type OciIndex,
+  type OciManifest,
+  ociConfigSchema,
+  ociIndexSchema,
+  ociManifestSchema,
+} from "./oci.ts";
 export {
   type CreatedOrg,
   type CreateOrgBody,
@@ -274,6 +302,7 @@ export {
   imageSchema,
   MAXIMUM_TTL_MS,
   MINIMUM_TTL_MS,
+  namesHostFolder,
   type Persistence,
   type SandboxSpec,
   sandboxSpecSchema,

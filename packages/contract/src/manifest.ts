@@ -19,6 +19,7 @@ export const FACETS = [
   "network",
   "metrics",
   "workspaces",
+  "images",
 ] as const;
 export const facetSchema = z.enum(FACETS);
 export type Facet = z.infer<typeof facetSchema>;

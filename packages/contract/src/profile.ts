@@ -71,8 +71,6 @@ export const profileSchema = z.strictObject({
   budgetMicroUsd: microUsdSchema.nonnegative().optional(),
   /** Who sees this profile; the whole org, unless said otherwise. Not inherited. */
   visibility: visibilitySchema.optional(),
-  /** Commands that must succeed in a fresh sandbox of this profile: what `profiles verify` runs. */
-  verify: z.array(z.array(z.string()).min(1)).max(32).optional(),
 });
 export type Profile = z.infer<typeof profileSchema>;
 

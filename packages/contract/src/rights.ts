@@ -17,6 +17,7 @@ export const OPERATIONS = [
   "sandbox.snapshot",
   "workspace.mount",
   "workspace.apply",
+  "image.write",
   "key.create",
   "key.read",
   "key.revoke",

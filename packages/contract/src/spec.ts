@@ -8,23 +8,39 @@ import { limitsSchema, resourcesRequestSchema, resourcesSchema } from "./resourc
 import { secretNameSchema } from "./rights.ts";
 import { workspaceSchema } from "./workspace.ts";
 
+/** Never starts with a dash: a reference is data for an API, and must not look like an option. */
+export const imageRefSchema = z
+  .string()
+  .regex(/^[a-z0-9][\w./:@-]{0,254}$/i, "an image reference such as debian:12");
+
 /**
  * `host` is a read-only view of this machine's own programs, `rootfs` a folder of the caller's, and
  * `oci` an image by the name its extension knows it under.
  */
 export const imageSchema = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("host") }),
+  z.strictObject({
+    kind: z.literal("host"),
+    /** More of this machine's folders, read-only and under their own names; each with a `bin` has it in PATH. */
+    tools: z
+      .array(z.string().startsWith("/", "a folder of tools is named by an absolute path"))
+      .max(16)
+      .optional(),
+  }),
   z.strictObject({
     kind: z.literal("rootfs"),
     path: z.string().startsWith("/", "a rootfs is named by an absolute path"),
   }),
   z.strictObject({
     kind: z.literal("oci"),
-    // Never starts with a dash: a reference is data for an API, and must not look like an option.
-    ref: z.string().regex(/^[a-z0-9][\w./:@-]{0,254}$/i, "an image reference such as debian:12"),
+    ref: imageRefSchema,
   }),
 ]);
 export type Image = z.infer<typeof imageSchema>;
+
+/** Whether it shows a sandbox a folder of this machine that somebody chose. */
+export function namesHostFolder(image: Image | undefined): boolean {
+  return image?.kind === "rootfs" || (image?.kind === "host" && (image.tools ?? []).length > 0);
+}
 
 export const envSchema = z.record(
   z.string().regex(/^[^=\0]+$/, "a variable's name has neither = nor NUL"),
@@ -79,6 +95,10 @@ export const careSchema = {
   facets: z.array(facetSchema).optional(),
   /** Run one after the other before anybody gets it; each must succeed. */
   setup: z.array(argvSchema).max(32).optional(),
+  /** What must succeed in a fresh sandbox: run after a setup, before its outcome is kept, and by `profiles verify`. */
+  verify: z.array(argvSchema).max(32).optional(),
+  /** In words: what it is, how it was set up, what to do when something is amiss. Goes where the sandbox goes. */
+  runbook: z.string().max(16_384).optional(),
 } as const;
 
 /**

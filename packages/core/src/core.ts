@@ -24,7 +24,10 @@ import type {
   ExtendBody,
   Files,
   ForkBody,
+  ImageQuery,
+  ImportImageOptions,
   ImportOptions,
+  KeptImage,
   Key,
   Metrics,
   NetworkCall,
@@ -36,7 +39,10 @@ import type {
   Process,
   ProcessInfo,
   PruneBody,
+  Pruned,
   PublishedProfile,
+  PullImageBody,
+  PullLine,
   Reachability,
   Receipt,
   RollbackOptions,
@@ -137,6 +143,16 @@ export interface Core {
     source: AsyncIterable<Uint8Array>,
     options?: ImportOptions,
   ): Promise<Snapshot>;
+  /** The images that extensions keep. */
+  listImages(principal: Principal): Promise<KeptImage[]>;
+  pullImage(principal: Principal, body: PullImageBody): Promise<AsyncIterable<PullLine>>;
+  importImage(
+    principal: Principal,
+    source: AsyncIterable<Uint8Array>,
+    options?: ImportImageOptions,
+  ): Promise<KeptImage>;
+  removeImage(principal: Principal, query: ImageQuery): Promise<KeptImage>;
+  pruneImages(principal: Principal): Promise<Pruned>;
   /** Lets the caller, one of its keys or a conversation into a sandbox, with rights of its own there. */
   attach(principal: Principal, body: AttachBody, once?: Once): Promise<Attached>;
   /** Of what left already, succeeds. The last to leave puts the sandbox to sleep. */

@@ -30,6 +30,7 @@ import type { PassFailPoint } from "./failpoint.ts";
 import { files } from "./files.ts";
 import { get } from "./get.ts";
 import type { House } from "./house.ts";
+import { importImage, listImages, pruneImages, pullImage, removeImage } from "./images.ts";
 import { nameInstance } from "./instance.ts";
 import { authenticate, createKey, listKeys, revokeKey, whoami } from "./keys.ts";
 import { createLeases } from "./leases.ts";
@@ -135,6 +136,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     orphans: new Map(),
     orphanGraceMs: options.orphanGraceMs ?? ORPHAN_GRACE_MS,
     claims: new Map(),
+    setups: new Map(),
     secretValues: new Map(),
     turns: new Map(),
     unpaid: new Map(),
@@ -269,6 +271,11 @@ function insideVerbs(verb: ReturnType<typeof onlyOurErrors>) {
     deleteSnapshot: verb(deleteSnapshot),
     exportSnapshot: verb(exportSnapshot),
     importSnapshot: verb(importSnapshot),
+    listImages: verb(listImages),
+    pullImage: verb(pullImage),
+    importImage: verb(importImage),
+    removeImage: verb(removeImage),
+    pruneImages: verb(pruneImages),
   };
 }
 

@@ -3,6 +3,8 @@ export const FAIL_POINTS = [
   "create.planned",
   "create.held",
   "create.made",
+  "create.set-up",
+  "create.kept",
   "create.prepared",
   "create.settled",
   "create.refused",

@@ -43,6 +43,8 @@ export interface House {
   readonly orphans: Map<string, number>;
   /** Requests with an idempotency key under way, so that all who repeat one wait for the same. */
   readonly claims: Map<string, { readonly bodyHash: string; readonly answer: Promise<unknown> }>;
+  /** Setups under way, so that all who need the same wait for one. */
+  readonly setups: Map<string, Promise<unknown>>;
   /** Changes of a sandbox under way, so that each waits for the one before. */
   readonly turns: Map<string, Promise<unknown>>;
   /** Sandboxes whose hold the budget did not renew: told of, or put to sleep by now. */

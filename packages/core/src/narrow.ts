@@ -1,11 +1,19 @@
-import { type CreateBody, type Principal, SandboxerError, type Visibility } from "@sandboxer/contract";
+import {
+  type CreateBody,
+  namesHostFolder,
+  type Principal,
+  SandboxerError,
+  type Visibility,
+} from "@sandboxer/contract";
 import type { House } from "./house.ts";
-import { authorizeCreate, authorizeProfile } from "./policy/authorize.ts";
+import { authorize, authorizeCreate, authorizeProfile } from "./policy/authorize.ts";
 import { withProfile } from "./profiles/profiles.ts";
 import { admitSecrets } from "./secrets/terms.ts";
 
 /** What was asked, within its profile and within every link of the caller's chain. */
 export async function narrow(house: House, principal: Principal, asked: CreateBody) {
+  // What a profile names, whoever published it has answered for.
+  if (namesHostFolder(asked.image)) authorize(principal.chain, "workspace.mount");
   const { body, profile, pool } = await withProfile(house, principal, asked);
   authorizeProfile(principal.chain, profile);
   const allowed = authorizeCreate(principal.chain, body);

@@ -7,25 +7,37 @@ import {
   SandboxerError,
 } from "@sandboxer/contract";
 import type { House } from "./house.ts";
+import { keepSetup } from "./setup-cache.ts";
 import { discard, fail, type Taken } from "./try-each.ts";
 
 const PATIENCE_MS = 600_000;
 const KEPT_BYTES = 4_096;
 
-/** Runs what its spec says, in order, before anybody gets it. One that fails leaves nothing behind. */
+/**
+ * Runs what its spec says, in order, before anybody gets it; where its outcome is kept, only the
+ * first time. One that fails leaves nothing behind.
+ */
 export async function setUp(
   house: House,
   sandbox: Sandbox,
   taken: Taken,
   attachmentId: string,
 ): Promise<void> {
-  const { box, candidate, attempts } = taken;
+  const { box, candidate, attempts, setup } = taken;
+  const { setup: steps = [], verify = [] } = sandbox.spec;
   try {
-    for (const argv of sandbox.spec.setup ?? []) await runOne(box, argv, attachmentId);
+    if (box.isSetUp) return;
+    for (const argv of steps) await runOne(box, argv, attachmentId);
+    if (!setup) return;
+    for (const argv of verify) await runOne(box, argv, attachmentId);
+    house.pass("create.set-up");
+    await keepSetup(house, house.registry.get(candidate.extensionId), setup.key, box);
   } catch (thrown) {
     box.close();
     await discard(house, candidate.extensionId, box.ref);
     throw await fail(house, sandbox, SandboxerError.from(thrown), attempts);
+  } finally {
+    setup?.done();
   }
 }
 

@@ -4,6 +4,7 @@ import { TRUST_VARIABLES } from "./network/trust.ts";
 import { ask, callContext } from "./registry/registry.ts";
 import type { Candidate } from "./route/route.ts";
 import { placeholderVariables } from "./secrets/terms.ts";
+import { findSetup, type KeptSetup } from "./setup-cache.ts";
 
 const CREATE_PATIENCE_MS = 120_000;
 const CLEANUP_PATIENCE_MS = 10_000;
@@ -20,6 +21,8 @@ export interface Taken {
   readonly candidate: Candidate;
   readonly triedAtMs: number;
   readonly attempts: readonly Attempt[];
+  /** Where the outcome of its setup is kept, if it is. */
+  readonly setup: KeptSetup | undefined;
 }
 
 /** The sandbox that another begins as a copy of, and the layers they share. */
@@ -41,21 +44,27 @@ export async function tryEach(
     const { extensionId } = candidate;
     const triedAtMs = house.clock.nowMs();
     const since = house.clock.monotonicMs();
+    let setup: KeptSetup | undefined;
+    const progress = (message: string) => tell(house, sandbox, extensionId, message);
     const tookMs = () => Math.round(house.clock.monotonicMs() - since);
     try {
-      const box = await ask(house.registry.get(extensionId), (extension) =>
+      const chosen = house.registry.get(extensionId);
+      setup = await ask(chosen, () => findSetup(house, chosen, sandbox, progress));
+      const box = await ask(chosen, (extension) =>
         extension.create(spec, {
           ...callContext(house.installationId, CREATE_PATIENCE_MS),
           sandboxId: sandbox.id,
           orgId: sandbox.orgId,
           tethered: house.tethered,
           ...(layers && { layers }),
-          progress: (message) => tell(house, sandbox, extensionId, message),
+          setupKey: setup?.key,
+          progress,
         }),
       );
       attempts.push({ extensionId, tookMs: tookMs() });
-      return { box, candidate, triedAtMs, attempts };
+      return { box, candidate, triedAtMs, attempts, setup };
     } catch (thrown) {
+      setup?.done();
       const error = SandboxerError.from(thrown);
       attempts.push({ extensionId, tookMs: tookMs(), error: { code: error.code, message: error.message } });
       house.pass("create.refused");

@@ -15,6 +15,7 @@ import {
 } from "@sandboxer/contract";
 import { type Approvals, openApprovals } from "./approvals.ts";
 import { type Attachments, openAttachments } from "./attachments.ts";
+import { type ImageShelf, openImageShelf } from "./images.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { type Log, openLog, openWebhooks, type Webhooks } from "./log.ts";
 import { type Orgs, openOrgs } from "./orgs.ts";
@@ -64,6 +65,7 @@ export interface Client {
   readonly approvals: Approvals;
   readonly snapshots: SnapshotShelf;
   readonly store: StoreView;
+  readonly images: ImageShelf;
   readonly events: Log;
   readonly webhooks: Webhooks;
   readonly budget: {
@@ -127,6 +129,7 @@ export function createClient(options: ClientOptions): Client {
     approvals: openApprovals(transport),
     snapshots: openSnapshotShelf(transport),
     store: openStoreView(transport),
+    images: openImageShelf(transport),
     events: openLog(transport),
     webhooks: openWebhooks(transport),
     budget: {

@@ -24,6 +24,7 @@ interface Options extends NetworkOptions, WorkspaceOptions {
   readonly label?: Record<string, string>;
   readonly image?: string;
   readonly rootfs?: string;
+  readonly tools?: string[];
   readonly from?: string;
   readonly visibility?: Visibility;
   readonly reuse?: NonNullable<CreateBody["reuse"]>;
@@ -61,7 +62,8 @@ export function register(program: Command): void {
     .option("-e, --env <NAME=value>", "a variable of every command in it", variable)
     .option("-l, --label <key=value>", "a label", label)
     .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
-    .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
+    .option("--rootfs <path>", "use this folder or archive as the root instead of this machine's programs")
+    .option("--tools <folder...>", "show this machine's folder too, read-only: a version manager's")
     .option("--allow <host>", "a host it may reach, as in api.example.com or tcp://db.dev:5432", allowance)
     .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
     .option("--ask", "have somebody decide about what no rule allows: `sandboxer approvals`")
@@ -121,7 +123,8 @@ async function create(options: Options): Promise<void> {
 
 /** Only what was said: what was left out is the profile's to fill in. */
 async function bodyOf(options: Options): Promise<CreateBody> {
-  const { name, profile, ttl, image, rootfs, visibility, extensions, policy, maxPrice, budget } = options;
+  const { name, profile, ttl, image, rootfs, tools, visibility, extensions, policy, maxPrice, budget } =
+    options;
   const { cpus, memory, disk, requireLimits, root, env = {}, label: labels = {} } = options;
   const { imageOf } = await import("../image.ts");
   const resources = {
@@ -141,7 +144,7 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(ttl && { ttlMs: ttl }),
     ...(visibility && { visibility }),
     ...(budget !== undefined && { budgetMicroUsd: budget }),
-    ...((image !== undefined || rootfs !== undefined) && { image: imageOf({ image, rootfs }) }),
+    ...((image ?? rootfs ?? tools) !== undefined && { image: imageOf({ image, rootfs, tools }) }),
     ...(options.reuse && { reuse: options.reuse }),
     ...(extensions && { extensions }),
     ...workspaceOf(options),

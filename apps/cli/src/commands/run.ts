@@ -16,6 +16,7 @@ interface Options extends NetworkOptions, WorkspaceOptions {
   readonly ttl?: number;
   readonly image?: string;
   readonly rootfs?: string;
+  readonly tools?: string[];
   readonly tty?: true;
 }
 
@@ -29,7 +30,8 @@ export function register(program: Command): void {
     .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
     .option("--ttl <time>", "the longest the sandbox lives (default: 1h)", durationMs)
     .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
-    .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
+    .option("--rootfs <path>", "use this folder or archive as the root instead of this machine's programs")
+    .option("--tools <folder...>", "show this machine's folder too, read-only: a version manager's")
     .option("--allow <host>", "a host it may reach, as in api.example.com", allowance)
     .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
     .option("--ask", "have somebody decide about what no rule allows: `sandboxer approvals`")
@@ -45,7 +47,7 @@ export function register(program: Command): void {
 }
 
 async function run(argv: string[], options: Options): Promise<void> {
-  const { env = {}, cwd, timeout, ttl, image, rootfs, tty, name } = options;
+  const { env = {}, cwd, timeout, ttl, image, rootfs, tools, tty, name } = options;
   // What it writes to a folder's copy is there to be looked at, so it is not thrown away with us.
   const keeps = options.workspace !== undefined && (options.access ?? "copy-on-write") === "copy-on-write";
   const { withSandboxes } = await import("../connect.ts");
@@ -63,7 +65,7 @@ async function run(argv: string[], options: Options): Promise<void> {
     async (sandboxes) => {
       const asked = {
         ...(name !== undefined && { name }),
-        image: imageOf({ image, rootfs }),
+        image: imageOf({ image, rootfs, tools }),
         ...networkOf(options),
         ...(options.secrets && { secrets: options.secrets }),
         ...workspaceOf(options),

@@ -23,6 +23,9 @@ const VARIABLES: readonly (readonly [name: string, path: string, read: Read])[] 
   ["SANDBOXER_ALLOW_UNSAFE_RUNTIME", "allowUnsafeRuntime", list],
   ["SANDBOXER_DOCKER_REGISTRIES", "docker.registries", list],
   ["SANDBOXER_DOCKER_GVISOR", "docker.gvisor", flag],
+  ["SANDBOXER_IMAGE_REGISTRIES", "images.registries", list],
+  ["SANDBOXER_IMAGE_DEFAULT_REGISTRY", "images.defaultRegistry", text],
+  ["SANDBOXER_IMAGE_CREDENTIALS", "images.credentials", text],
   ["SANDBOXER_REQUESTS_PER_SECOND", "limits.requestsPerSecond", number],
   ["SANDBOXER_CONCURRENT", "limits.concurrent", number],
 ];

@@ -67,6 +67,21 @@ export const configSchema = z.strictObject({
       gvisor: z.boolean().default(false),
     })
     .prefault({}),
+  /** Images that the local engine keeps. */
+  images: z
+    .strictObject({
+      /** Where they may come from; left out, from nowhere: whoever names an image names a host to talk to. */
+      registries: z.array(hostName).default([]),
+      /** The one of them that is meant where a name says none. */
+      defaultRegistry: hostName.optional(),
+      /** Those that are asked without TLS. Loopback always is. */
+      plainHttp: z.array(hostName).default([]),
+      /** A file as `docker login` writes it. */
+      credentials: z.string().min(1).optional(),
+      /** The most that one layer may unpack to. */
+      maximumLayerMiB: z.int().positive().default(32_768),
+    })
+    .prefault({}),
   /** Where packages come from, by rule set; each set that is left out is nowhere. */
   packageHosts: z
     .partialRecord(z.enum(["npm", "pypi", "debian", "crates", "go"]), z.array(hostName).min(1))

@@ -43,6 +43,7 @@ const TEXTS = [
   "https://example.com/hooks/sandboxer",
   "2026-01-01T00:00:00.000Z",
   "0".repeat(64),
+  `sha256:${"0".repeat(64)}`,
 ];
 
 /** A small value that the schema accepts: what must be there, and what is worth showing. */

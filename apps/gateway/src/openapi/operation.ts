@@ -34,6 +34,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   ports: "Connections to what listens inside a sandbox.",
   workspace: "What a sandbox changed in a folder of the host, to be looked at and brought back.",
   snapshots: "Named states of a sandbox, to start others from.",
+  images: "What sandboxes are made of, kept by this installation.",
   attachments: "Who uses a sandbox, each with rights of its own.",
   keys: "Who may do what. A derived key is never wider than the one it came from.",
   profiles: "Named, versioned descriptions of sandboxes.",

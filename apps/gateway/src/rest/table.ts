@@ -4,6 +4,7 @@ import { attributeRoutes } from "./attributes.ts";
 import { budgetRoutes } from "./budget.ts";
 import { eventRoutes } from "./events.ts";
 import { fileRoutes } from "./files.ts";
+import { imageRoutes } from "./images.ts";
 import { keyRoutes } from "./keys.ts";
 import { metricsRoutes } from "./metrics.ts";
 import { networkRoutes } from "./network.ts";
@@ -42,4 +43,5 @@ export const ROUTES: readonly Route[] = [
   ...treeRoutes,
   ...workspaceRoutes,
   ...snapshotRoutes,
+  ...imageRoutes,
 ];

@@ -129,8 +129,7 @@ pub fn equip(
             let workspace = plan.workspace.map(|pinned| pinned.tree(base)).transpose()?;
             let frozen = plan.frozen.iter().map(|one| Ok((one.name(), one.tree(base)?)));
             let frozen = frozen.collect::<Result<Vec<_>, Failure>>()?;
-            let root = plan.root;
-            let trees = Trees::clone_all(plan.box_directory, root, ids, own, workspace, &frozen)?;
+            let trees = Trees::clone_all(plan, ids, own, workspace, &frozen)?;
             lent.extend(trees.into_list());
         }
         IdMap::Shared | IdMap::SharedWithOwner | IdMap::Single { .. } => {}

@@ -27,7 +27,7 @@ impl Hold {
         client: Client,
         stream: u32,
     ) -> Result<(), (Client, Failure)> {
-        let Room { ids, listener, not_in_force, pinned, has_disk, before } =
+        let Room { ids, listener, not_in_force, pinned, judged, has_disk, before } =
             match self.make_room(&create) {
                 Ok(room) => room,
                 Err(failure) => return Err((client, failure)),
@@ -41,6 +41,12 @@ impl Hold {
                 return Err((client, failure));
             }
         };
+        if let Some((before, _)) = before.as_ref().filter(|(before, _)| !before.lowers.is_empty()) {
+            // What it wrote lies on these, whatever its image's name leads to by now.
+            create.root.lowers.clone_from(&before.lowers);
+            create.root.setup_layers = before.setup_layers;
+        }
+        let lowers = create.root.lowers.clone();
         create.root.lowers.splice(0..0, frozen.iter().map(Frozen::name));
         let tools = self.tools.layer_over(&create.root.lowers);
         create.root.lowers.insert(0, tools.to_string_lossy().into_owned());
@@ -59,6 +65,8 @@ impl Hold {
             is_pooled: create.is_pooled,
             made_as: None,
             workspace: pinned.as_ref().map(Pinned::facts),
+            lowers,
+            setup_layers: create.root.setup_layers,
             keeps: create.keeps,
             has_lived: false,
             is_read: false,
@@ -82,6 +90,7 @@ impl Hold {
             limits: &create.limits,
             guarded: create.guarded,
             workspace: pinned.as_ref(),
+            judged: &judged,
             frozen: &frozen,
             is_copy: create.again.is_none() && !frozen.is_empty(),
             is_kept: record.keeps.is_some(),

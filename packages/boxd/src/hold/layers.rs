@@ -88,6 +88,9 @@ fn freeze(folder: &Folder, mut record: Record) -> Result<Record, Failure> {
     if record.workspace.is_some() {
         return refused("what was written to a workspace is not shared");
     }
+    if record.setup_layers > 0 {
+        return refused("what a setup wrote is not shared this way");
+    }
     if record.has_disk && !record.is_sealed {
         return refused("its disk was not put away in order");
     }

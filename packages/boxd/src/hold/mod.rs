@@ -26,7 +26,7 @@ mod restart;
 mod room;
 mod source;
 mod spares;
-mod subordinate;
+pub mod subordinate;
 mod tools;
 mod trash;
 mod watch;

@@ -41,6 +41,10 @@ pub struct Record {
     pub made_as: Option<String>,
     /// The folder of the host it works on, and what `apply` must know of it.
     pub workspace: Option<Value>,
+    /// The folders that it is made of: who removes one takes it from under the sandbox.
+    pub lowers: Vec<String>,
+    /// How many of them, from the top, are what a setup wrote.
+    pub setup_layers: u32,
     /// Its disk stays when its processes end.
     pub keeps: Option<Keeps>,
     /// It has been a sandbox that works, so there is something to keep.
@@ -91,6 +95,8 @@ impl Record {
             is_pooled: fields.flag("pooled", false)?,
             made_as: fields.text_if_any("madeAs")?,
             workspace: fields.value_if_any("workspace"),
+            lowers: fields.texts("lowers")?,
+            setup_layers: fields.small_if_any("setupLayers")?.unwrap_or(0),
             keeps: fields.object_if_any("keeps")?.map(Keeps::parse).transpose()?,
             has_lived: fields.flag("hasLived", false)?,
             is_read: fields.flag("read", false)?,
@@ -170,6 +176,8 @@ impl Record {
             "labels": self.labels,
             "notInForce": self.not_in_force,
             "ids": self.ids,
+            "lowers": self.lowers,
+            "setupLayers": self.setup_layers,
         });
         if let Some(deadline) = self.deadline_ms {
             summary["expiresAtMs"] = json!(wall_time_of(deadline));

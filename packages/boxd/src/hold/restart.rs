@@ -5,6 +5,7 @@ use super::room::Room;
 use super::spares;
 use super::watch::Hold;
 use crate::setup::idmap::{IdMap, IdSupply};
+use crate::setup::judged;
 use crate::setup::workspace::Pinned;
 use crate::wire::failure::{Code, Failure};
 use crate::wire::hold_request::{Again, Create};
@@ -15,6 +16,7 @@ impl Hold {
     /// The folder of a sandbox that is stopped, as the place of one that runs.
     pub fn reopen_room(&mut self, create: &Create, again: Again) -> Result<Room, Failure> {
         let pinned = create.root.workspace.as_ref().map(Pinned::pin).transpose()?;
+        let judged = judged::judge(&create.root)?;
         let not_in_force = self.means.not_in_force(&create.limits)?;
         let before = self.resting.take(&create.id)?;
         let opened = self.reopen(&before, pinned.as_ref());
@@ -22,7 +24,7 @@ impl Hold {
             Ok((ids, listener)) => {
                 let has_disk = before.has_disk;
                 let before = Some((before, again));
-                Ok(Room { ids, listener, not_in_force, pinned, has_disk, before })
+                Ok(Room { ids, listener, not_in_force, pinned, judged, has_disk, before })
             }
             Err(failure) => {
                 self.resting.insert(before);

@@ -6,6 +6,7 @@ use super::trash;
 use super::watch::Hold;
 use crate::serve;
 use crate::setup::idmap::IdMap;
+use crate::setup::judged::{self, Judged};
 use crate::setup::trees;
 use crate::setup::workspace::Pinned;
 use crate::wire::failure::{Code, Failure};
@@ -20,6 +21,7 @@ pub struct Room {
     pub listener: UnixListener,
     pub not_in_force: Dictionary,
     pub pinned: Option<Pinned>,
+    pub judged: Vec<Judged>,
     pub has_disk: bool,
     /// What was kept of it, and what it is started for.
     pub before: Option<(Record, Again)>,
@@ -33,6 +35,7 @@ impl Hold {
             return self.reopen_room(create, again);
         }
         let pinned = create.root.workspace.as_ref().map(Pinned::pin).transpose()?;
+        let judged = judged::judge(&create.root)?;
         let not_in_force = self.means.not_in_force(&create.limits)?;
         let has_disk = self.means.has_disk_for(&create.limits);
         self.refuse_live(create)?;
@@ -57,7 +60,7 @@ impl Hold {
             self.trash.take(&self.folder, &path);
             Failure::about_path("the sandbox's folder", &error)
         })?;
-        Ok(Room { ids, listener, not_in_force, pinned, has_disk, before: None })
+        Ok(Room { ids, listener, not_in_force, pinned, judged, has_disk, before: None })
     }
 
     fn refuse_live(&mut self, create: &Create) -> Result<(), Failure> {

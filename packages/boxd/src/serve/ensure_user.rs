@@ -1,45 +1,79 @@
 //! A `user` for places that were made without one, as most container images are.
+//!
+//! The files are the image's, which may have put anything in their place: nothing but a plain file
+//! is read or written, and no magic link followed.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::chown;
+use crate::sys::path::{self, HERE, NO_MAGIC};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 const ID: u32 = 1000;
 const HOME: &str = "/home/user";
+const MOST_BYTES: u64 = 1024 * 1024;
 
-/// Leaves a place alone that has a `user` or somebody else with the id.
-pub fn ensure_user() -> io::Result<()> {
+/// Leaves a place alone that has a `user` or somebody else with the id. `has_ids`: it has more ids
+/// than one, so that the home can be given to its user.
+pub fn ensure_user(has_ids: bool) -> io::Result<()> {
     let id = ID.to_string();
-    if has_entry(Path::new("/etc/passwd"), &id)? {
+    let passwd = Path::new("/etc/passwd");
+    let people = read(passwd)?;
+    if has_entry(&people, &id) {
         return Ok(());
     }
-    fs::create_dir_all("/etc")?;
-    add(Path::new("/etc/passwd"), &format!("user:x:{ID}:{ID}:user:{HOME}:/bin/sh"))?;
-    if !has_entry(Path::new("/etc/group"), &id)? {
-        add(Path::new("/etc/group"), &format!("user:x:{ID}:"))?;
+    make_directory(Path::new("/"), "etc")?;
+    add(passwd, &people, &format!("user:x:{ID}:{ID}:user:{HOME}:/bin/sh"))?;
+    let group = Path::new("/etc/group");
+    let groups = read(group)?;
+    if !has_entry(&groups, &id) {
+        add(group, &groups, &format!("user:x:{ID}:"))?;
     }
-    fs::create_dir_all(HOME)?;
-    chown(HOME, Some(ID), Some(ID))
+    make_directory(Path::new("/"), "home")?;
+    make_directory(Path::new("/home"), "user")?;
+    let home = path::open_directory(HERE, HOME, NO_MAGIC)?;
+    if has_ids { path::set_owner(home.as_fd(), "", ID) } else { Ok(()) }
 }
 
-fn has_entry(path: &Path, id: &str) -> io::Result<bool> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(text.lines().any(|line| {
-            let mut fields = line.split(':');
-            fields.next() == Some("user") || fields.nth(1) == Some(id)
-        })),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+fn has_entry(text: &str, id: &str) -> bool {
+    text.lines().any(|line| {
+        let mut fields = line.split(':');
+        fields.next() == Some("user") || fields.nth(1) == Some(id)
+    })
+}
+
+/// Of a file that is not there, nothing.
+fn read(path: &Path) -> io::Result<String> {
+    let file = match path::open(HERE, path, libc::O_RDONLY, 0, NO_MAGIC) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
+        file => plain(File::from(file?))?,
+    };
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// On a line of its own, also behind a file whose last line has no end.
-fn add(path: &Path, line: &str) -> io::Result<()> {
-    let text = fs::read(path).unwrap_or_default();
-    let glue = if text.last().is_none_or(|&byte| byte == b'\n') { "" } else { "\n" };
-    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+fn add(path: &Path, text: &str, line: &str) -> io::Result<()> {
+    let glue = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND;
+    let mut file = plain(File::from(path::open(HERE, path, flags, 0o644, NO_MAGIC)?))?;
     file.write_all(format!("{glue}{line}\n").as_bytes())
+}
+
+fn plain(file: File) -> io::Result<File> {
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::from(io::ErrorKind::InvalidInput)),
+    }
+}
+
+fn make_directory(parent: &Path, name: &str) -> io::Result<()> {
+    let parent = path::open_directory(HERE, parent, NO_MAGIC)?;
+    match path::make_directory(parent.as_fd(), name, 0o755) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -49,12 +83,15 @@ mod tests {
     #[test]
     fn an_entry_is_found_by_name_or_id() {
         let path = std::env::temp_dir().join(format!("boxd-passwd-{}", std::process::id()));
-        fs::write(&path, "root:x:0:0::/root:/bin/sh").unwrap();
-        assert!(!has_entry(&path, "1000").unwrap());
-        add(&path, "node:x:1000:1000::/home/node:/bin/sh").unwrap();
-        assert!(has_entry(&path, "1000").unwrap());
-        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
-        fs::remove_file(&path).unwrap();
-        assert!(!has_entry(&path, "1000").unwrap());
+        std::fs::write(&path, "root:x:0:0::/root:/bin/sh").unwrap();
+        let text = read(&path).unwrap();
+        assert!(!has_entry(&text, "1000"));
+        add(&path, &text, "node:x:1000:1000::/home/node:/bin/sh").unwrap();
+        let text = read(&path).unwrap();
+        assert!(has_entry(&text, "1000"));
+        assert_eq!(text.lines().count(), 2);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(read(&path).unwrap(), "");
+        assert!(read(Path::new("/dev/null")).is_err(), "only plain files are read");
     }
 }

@@ -16,7 +16,7 @@ use crate::wire::serve_request::{Exec, Size};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// The ends of a program's standard streams.
@@ -84,10 +84,16 @@ impl Server {
 
     pub fn working_directory(&self, user: &User, asked: Option<&str>) -> Result<OwnedFd, Failure> {
         // Where there is a project, commands are about it.
-        let start = self.workspace.as_ref().map_or(&user.home, |workspace| &workspace.target);
-        let path = place::absolute(asked.unwrap_or(start), user)?;
+        let project = self.workspace.as_ref().map(|workspace| &workspace.target);
         let _acting = ActingAs::user(user, self.identity)
             .map_err(|error| Failure::internal("cannot act as the user", error))?;
+        if let (None, None, Some(usual)) = (asked, project, &self.directory)
+            && let Ok(found) = path::open_directory(HERE, usual, NO_MAGIC)
+            && path::open_directory(found.as_fd(), ".", 0).is_ok()
+        {
+            return Ok(found);
+        }
+        let path = place::absolute(asked.unwrap_or(project.unwrap_or(&user.home)), user)?;
         path::open_directory(HERE, &path, NO_MAGIC)
             .map_err(|error| Failure::about_path(format!("working directory {path}"), &error))
     }

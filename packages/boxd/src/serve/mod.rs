@@ -6,13 +6,13 @@ mod confine;
 mod connection;
 mod dial;
 mod elevate;
-mod ensure_user;
+pub mod ensure_user;
 pub mod environment;
 mod exec;
 mod family;
 mod feeding;
 mod files;
-pub use files::archive_path;
+pub use files::{archive_path, landing};
 mod frames;
 mod input;
 mod lending;
@@ -49,7 +49,7 @@ fn make_way_out() -> io::Result<WayOut> {
 /// For a place that somebody else has isolated. Returns only when it cannot start.
 pub fn run(options: &ServeOptions) -> Result<(), String> {
     if options.ensure_user {
-        ensure_user::ensure_user().map_err(|error| format!("cannot add a user: {error}"))?;
+        ensure_user::ensure_user(true).map_err(|error| format!("cannot add a user: {error}"))?;
     }
     let way_out = options.guarded.then(make_way_out).transpose();
     let way_out = way_out.map_err(|error| format!("cannot make a way out: {error}"))?;

@@ -1,11 +1,12 @@
 //! The three ways in which a server comes to be.
 
 use super::Server;
-use super::confine;
+use super::confine::{self, Identity};
 use super::connection::Connection;
 use super::elevate::Elevations;
 use super::environment;
 use super::source::Source;
+use super::users;
 use super::workspace::Workspace;
 use crate::setup::Kept;
 use crate::setup::way_out::WayOut;
@@ -58,6 +59,10 @@ impl Server {
         server.workspace =
             create.root.workspace.as_ref().map(|one| Workspace::new(one, kept.workspace));
         server.written = Some(kept.written);
+        server.directory = create.root.directory.clone();
+        if let (Some(user), Identity::Any { .. }) = (&create.root.user, server.identity) {
+            users::prefer(user);
+        }
         server.below = kept.below;
         let mounts = create.root.mounts.iter().map(|bind| &bind.target);
         server.covered = mounts.chain(&create.root.tmpfs).cloned().collect();
@@ -140,6 +145,7 @@ fn start(
         below: Vec::new(),
         covered: Vec::new(),
         workspace: None,
+        directory: None,
         ends_at: None,
         is_ending: false,
         is_alone: false,

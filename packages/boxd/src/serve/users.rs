@@ -6,6 +6,7 @@ use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::wire::failure::{Code, Failure};
 use std::fs::File;
 use std::io::{self, Read};
+use std::sync::OnceLock;
 
 /// Who acts when nobody is named: `user`, or whoever has its id under another name.
 const DEFAULT: &str = "user";
@@ -13,6 +14,18 @@ const DEFAULT_ID: &str = "1000";
 /// No honest file is larger, and the sandbox writes it.
 const MOST_BYTES: u64 = 1024 * 1024;
 const MOST_GROUPS: usize = 1024;
+
+/// Who goes before them, where the image names somebody.
+static PREFERRED: OnceLock<String> = OnceLock::new();
+
+/// From now on it is this one, who must be in the file and not root, who acts for nobody in
+/// particular.
+pub fn prefer(name: &str) {
+    let found = read("/etc/passwd").ok().and_then(|passwd| in_passwd(&passwd, name));
+    if let Some(user) = found.filter(|user| user.uid != 0) {
+        let _ = PREFERRED.set(user.name);
+    }
+}
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct User {
@@ -27,7 +40,12 @@ pub struct User {
 /// Who acts when nobody is named, if the sandbox has such a one.
 pub fn default_user() -> Option<User> {
     let passwd = read("/etc/passwd").ok()?;
-    in_passwd(&passwd, DEFAULT).or_else(|| in_passwd(&passwd, DEFAULT_ID))
+    unnamed(&passwd)
+}
+
+fn unnamed(passwd: &str) -> Option<User> {
+    let preferred = PREFERRED.get().and_then(|name| in_passwd(passwd, name));
+    preferred.or_else(|| in_passwd(passwd, DEFAULT)).or_else(|| in_passwd(passwd, DEFAULT_ID))
 }
 
 pub fn name_of(uid: u32) -> Option<String> {
@@ -37,12 +55,11 @@ pub fn name_of(uid: u32) -> Option<String> {
 
 /// The user a request names, whose rights this server must be able to give.
 pub fn find(asked: Option<&str>, identity: Identity) -> Result<User, Failure> {
-    let otherwise = asked.is_none().then_some(DEFAULT_ID);
-    let asked = asked.unwrap_or(DEFAULT);
-    let no_such = |why: String| Failure::new(Code::NoSuchUser, format!("user {asked:?}: {why}"));
+    let shown = asked.unwrap_or(DEFAULT);
+    let no_such = |why: String| Failure::new(Code::NoSuchUser, format!("user {shown:?}: {why}"));
     let passwd = read("/etc/passwd").map_err(|error| no_such(format!("/etc/passwd: {error}")))?;
-    let mut user = in_passwd(&passwd, asked)
-        .or_else(|| in_passwd(&passwd, otherwise?))
+    let mut user = asked
+        .map_or_else(|| unnamed(&passwd), |name| in_passwd(&passwd, name))
         .ok_or_else(|| no_such("not in /etc/passwd".to_string()))?;
     match identity {
         Identity::Any { has_root: false, .. } if user.uid == 0 => {

@@ -55,6 +55,8 @@ pub struct Server {
     pub covered: Vec<String>,
     /// The folder of the host it works on.
     pub workspace: Option<Workspace>,
+    /// Where commands start unless said otherwise, if not at home.
+    pub directory: Option<String>,
     /// Where no hold keeps the time: when this server leaves, and takes everybody along.
     pub ends_at: Option<Instant>,
     /// Told to end: leaves when everybody else has.

@@ -5,6 +5,7 @@ mod devices;
 pub mod frozen;
 mod home;
 pub mod idmap;
+pub mod judged;
 mod kernel_files;
 pub mod own_life;
 mod place;
@@ -14,6 +15,7 @@ mod volatile;
 pub mod way_out;
 pub mod workspace;
 
+use crate::serve::ensure_user;
 use crate::sys::path::HERE;
 use crate::sys::{descriptor, mount, namespace, network, process, title, unix_socket};
 use crate::wire::failure::Failure;
@@ -21,6 +23,7 @@ use crate::wire::hold_request::Root;
 use crate::wire::limits::Limits;
 use frozen::Frozen;
 use idmap::IdMap;
+use judged::Judged;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -37,6 +40,7 @@ pub struct Plan<'a> {
     /// Whether there is a way out, for the guard to watch.
     pub guarded: bool,
     pub workspace: Option<&'a Pinned>,
+    pub judged: &'a [Judged],
     /// Layers that others share with it, below what hold lays over its root and above the rest.
     pub frozen: &'a [Frozen],
     /// It begins as a copy of another.
@@ -90,7 +94,7 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
         // can, with the same rights to the files.
         IdMap::Shared | IdMap::SharedWithOwner | IdMap::Single { .. } => {
             let workspace = plan.workspace.map(Pinned::tree_from_inside).transpose()?;
-            Trees::clone_all(plan.box_directory, plan.root, None, None, workspace, &[])?
+            Trees::clone_all(plan, None, None, workspace, &[])?
         }
     };
     let (new_root, shared) = root::assemble(&trees, plan)?;
@@ -114,6 +118,12 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
     root::leave_host(new_root).map_err(step("pivot_root"))?;
     if plan.guarded {
         way_out::name_resolver().map_err(step("/etc/resolv.conf"))?;
+    }
+    if plan.root.adds_user {
+        // With a single id everything is the user's already.
+        let has_ids = !matches!(plan.ids, IdMap::Single { .. });
+        ensure_user::ensure_user(has_ids)
+            .map_err(|error| Failure::about_path("the image's /etc/passwd", &error))?;
     }
     if plan.ids == IdMap::Shared {
         home::give_to_user().map_err(step("home folder"))?;

@@ -43,7 +43,8 @@ pub fn assemble(trees: &Trees, plan: &Plan) -> Result<(OwnedFd, Vec<String>), Fa
         let frozen = index.checked_sub(1).and_then(|at| plan.frozen.get(at)).filter(|_| is_lent);
         names.push(name + frozen.map_or("", Frozen::inside));
     }
-    let shared = names.iter().skip(1).take(plan.frozen.len()).cloned().collect();
+    let shared = plan.frozen.len() + plan.root.setup_layers as usize;
+    let shared = names.iter().skip(1).take(shared).cloned().collect();
     path::make_directory(HERE, "root", 0o755).map_err(step("scratch mount"))?;
     let options = mount::overlay_options(&names.join(":"), "w/upper", "w/work", plan.is_kept);
     mount::mount_overlay(c"root", &options).map_err(step("overlay root"))?;

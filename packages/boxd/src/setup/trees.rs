@@ -1,5 +1,7 @@
 //! The host folders a sandbox is made of, as detached mounts.
 
+use super::Plan;
+use super::judged::Judged;
 use crate::sys::mount::{self, Depth, NO_DEVICES, NO_SUID, READ_ONLY};
 use crate::sys::path::HERE;
 use crate::wire::failure::{Code, Failure};
@@ -20,16 +22,19 @@ impl Trees {
     /// With `ids`, everything but the writable folder is shown through that user namespace's
     /// map: what belongs to uid 1000 outside belongs to uid 1000 inside.
     pub fn clone_all(
-        box_directory: &Path,
-        root: &Root,
+        plan: &Plan,
         ids: Option<BorrowedFd>,
         disk: Option<OwnedFd>,
         workspace: Option<OwnedFd>,
         frozen: &[(String, OwnedFd)],
     ) -> Result<Trees, Failure> {
+        let Plan { root, judged, .. } = plan;
         let writable = match disk {
             Some(disk) => disk,
-            None => clone(box_directory, Depth::This)?,
+            None => clone(&[], plan.box_directory, Depth::This, ids)?,
+        };
+        let shown = |path: &str, depth, attributes| {
+            shown(clone(judged, Path::new(path), depth, ids)?, depth, attributes, ids)
         };
         mount::set_attributes(&writable, Depth::This, NO_SUID | NO_DEVICES, None)
             .map_err(|error| Failure::unavailable("mount attributes", &error))?;
@@ -40,7 +45,7 @@ impl Trees {
                 Some((_, tree)) => {
                     tree.try_clone().map_err(|error| Failure::unavailable("shared layer", &error))
                 }
-                None => shown(Path::new(path), Depth::This, READ_ONLY, ids),
+                None => shown(path, Depth::This, READ_ONLY),
             })
             .collect::<Result<_, _>>()?;
         let binds = root
@@ -48,7 +53,7 @@ impl Trees {
             .iter()
             .map(|bind| {
                 let attributes = if bind.read_only { READ_ONLY } else { 0 };
-                shown(Path::new(&bind.source), Depth::WithSubmounts, attributes, ids)
+                shown(&bind.source, Depth::WithSubmounts, attributes)
             })
             .collect::<Result<_, _>>()?;
         Ok(Trees { writable, lowers, binds, workspace })
@@ -69,8 +74,19 @@ impl Trees {
     }
 }
 
-fn clone(path: &Path, depth: Depth) -> Result<OwnedFd, Failure> {
-    mount::clone_tree(HERE, path, depth).map_err(|error| match error.raw_os_error() {
+/// With `ids` this is hold; without, the sandbox's own first process.
+fn clone(
+    judged: &[Judged],
+    path: &Path,
+    depth: Depth,
+    ids: Option<BorrowedFd>,
+) -> Result<OwnedFd, Failure> {
+    let tree = match (Judged::find(judged, path), ids) {
+        (Some(one), Some(_)) => one.tree(depth),
+        (Some(one), None) => one.tree_from_inside(depth),
+        (None, _) => mount::clone_tree(HERE, path, depth),
+    };
+    tree.map_err(|error| match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::ELOOP) => {
             Failure::about_path(path.display(), &error)
         }
@@ -79,12 +95,11 @@ fn clone(path: &Path, depth: Depth) -> Result<OwnedFd, Failure> {
 }
 
 fn shown(
-    path: &Path,
+    tree: OwnedFd,
     depth: Depth,
     attributes: u64,
     ids: Option<BorrowedFd>,
 ) -> Result<OwnedFd, Failure> {
-    let tree = clone(path, depth)?;
     let attributes = attributes | NO_SUID | NO_DEVICES;
     let set = |ids| mount::set_attributes(&tree, depth, attributes, ids);
     let outcome = match set(ids) {

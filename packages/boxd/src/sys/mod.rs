@@ -15,6 +15,7 @@ pub mod mount;
 pub mod namespace;
 pub mod netlink;
 pub mod network;
+pub mod overlay;
 pub mod path;
 pub mod poll;
 pub mod process;

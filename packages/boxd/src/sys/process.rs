@@ -247,6 +247,13 @@ pub fn await_end(pidfd: impl AsFd) {
     }
 }
 
+/// Ends this process when the one that made it ends.
+pub fn end_with_parent() -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
+    Ok(())
+}
+
 /// Stops this process until somebody lets it go on.
 pub fn stop_here() {
     // SAFETY: takes no pointers.

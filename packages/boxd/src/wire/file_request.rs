@@ -29,7 +29,7 @@ pub struct Write {
 }
 
 /// How much an archive may unpack to.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub entries: u64,
     pub bytes: u64,
@@ -98,7 +98,7 @@ impl FileRequest {
 
 impl Limits {
     /// An archive of no honest origin is larger.
-    const DEFAULT: Limits = Limits { entries: 1_000_000, bytes: 1 << 40, depth: 256 };
+    pub const DEFAULT: Limits = Limits { entries: 1_000_000, bytes: 1 << 40, depth: 256 };
 
     fn parse(fields: Option<Fields>) -> Result<Limits, Failure> {
         let Some(mut fields) = fields else {

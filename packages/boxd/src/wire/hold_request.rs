@@ -4,7 +4,7 @@ use super::failure::Failure;
 use super::fields::{Dictionary, Fields};
 use super::frame::Object;
 use super::limits::Limits;
-use super::workspace::Workspace;
+use super::workspace::{Sensitive, Workspace};
 
 pub enum HoldRequest {
     Ping,
@@ -101,12 +101,24 @@ pub struct Root {
     pub mounts: Vec<Bind>,
     pub tmpfs: Vec<String>,
     pub workspace: Option<Workspace>,
+    /// Who acts when nobody is named, and where, if the image says so.
+    pub user: Option<String>,
+    pub directory: Option<String>,
+    /// A `user` is added where the layers have none.
+    pub adds_user: bool,
+    /// How many layers, from the top, are what a setup wrote: a snapshot takes them along.
+    pub setup_layers: u32,
+    /// The layers are a folder of somebody's choice, and none that is sensitive.
+    pub judges_lowers: bool,
+    pub sensitive: Sensitive,
 }
 
 pub struct Bind {
     pub source: String,
     pub target: String,
     pub read_only: bool,
+    /// It is of somebody's choice, and nothing that is sensitive.
+    pub is_judged: bool,
 }
 
 impl HoldRequest {
@@ -191,6 +203,7 @@ impl Root {
                 source: fields.text("source")?,
                 target: fields.text("target")?,
                 read_only: fields.flag("readOnly", false)?,
+                is_judged: fields.flag("judged", false)?,
             })
         };
         Ok(Root {
@@ -198,6 +211,12 @@ impl Root {
             mounts: fields.objects("mounts")?.into_iter().map(bind).collect::<Result<_, _>>()?,
             tmpfs: fields.texts("tmpfs")?,
             workspace: fields.object_if_any("workspace")?.map(Workspace::parse).transpose()?,
+            user: fields.text_if_any("user")?,
+            directory: fields.text_if_any("directory")?,
+            adds_user: fields.flag("addsUser", false)?,
+            setup_layers: fields.small_if_any("setupLayers")?.unwrap_or(0),
+            judges_lowers: fields.flag("judgesLowers", false)?,
+            sensitive: Sensitive::parse(&mut fields)?,
         })
     }
 }

@@ -15,6 +15,12 @@ pub struct Workspace {
     pub source: String,
     pub target: String,
     pub mode: Mode,
+    pub sensitive: Sensitive,
+}
+
+/// What no folder that somebody names may have to do with.
+#[derive(Default)]
+pub struct Sensitive {
     /// Folders of which the source may be no part, and which may be no part of it.
     pub forbidden: Vec<String>,
     /// Folders that are too much: the source may be in them, but neither be nor hold them.
@@ -46,8 +52,13 @@ impl Workspace {
             source: fields.text("source")?,
             target: fields.text("target")?,
             mode: Mode::parse(&fields.text("mode")?)?,
-            forbidden: fields.texts("forbidden")?,
-            too_wide: fields.texts("tooWide")?,
+            sensitive: Sensitive::parse(&mut fields)?,
         })
+    }
+}
+
+impl Sensitive {
+    pub fn parse(fields: &mut Fields) -> Result<Sensitive, Failure> {
+        Ok(Sensitive { forbidden: fields.texts("forbidden")?, too_wide: fields.texts("tooWide")? })
     }
 }

@@ -46,6 +46,8 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
     ...either("idleMs", profile.idleMs, atMost("idleMs", profile.idleMs, body.idleMs)),
     ...either("facets", profile.facets, body.facets && [...(profile.facets ?? []), ...body.facets]),
     ...either("setup", profile.setup, body.setup && [...(profile.setup ?? []), ...body.setup]),
+    ...either("verify", profile.verify, body.verify && [...(profile.verify ?? []), ...body.verify]),
+    ...same("runbook", profile.runbook, body.runbook),
     ...reusedAs(profile.scope, body.reuse),
     resources: narrowResources(profile.resources, body.resources),
     env: merged("env", profile.env, body.env),

@@ -1,5 +1,6 @@
 import {
   type CreateBody,
+  namesHostFolder,
   type Principal,
   type PublishedProfile,
   profileRefSchema,
@@ -34,6 +35,7 @@ export async function publishProfile(
   authorize(principal.chain, "profile.publish");
   refuseReserved(body);
   const profile = parse(profileSchema, body);
+  if (namesHostFolder(profile.image)) authorize(principal.chain, "workspace.mount");
   const claim = claimOf(house, principal, "profile.publish", body, once);
   return answerOnce(house, claim, async () => {
     const known = await knownProfiles(house, principal);

@@ -64,7 +64,8 @@ function countDone(layers: ReadonlyMap<string, string>): number {
 }
 
 function missing(ref: string, registry: string): SandboxerError {
-  return new SandboxerError("invalid_request", `docker has no image ${ref}`, {
+  // Another extension may have it.
+  return new SandboxerError("extension_unavailable", `docker has no image ${ref}`, {
     hint: `Get it with \`docker pull ${ref}\`, or list ${registry} under docker.registries in the configuration.`,
   });
 }

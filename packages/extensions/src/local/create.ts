@@ -2,7 +2,7 @@ import { type CreateContext, DEFAULT_KEEP_MS, SandboxerError, type SandboxSpec }
 import type { Connection } from "../_kit/boxd/index.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
 import type { Hold } from "./hold.ts";
-import type { Images } from "./image.ts";
+import type { Images } from "./images/images.ts";
 import { describeLacking, lackingFor, limitsFor } from "./limits.ts";
 import type { Pool } from "./pool.ts";
 import type { Root } from "./root.ts";
@@ -23,9 +23,9 @@ export async function createThrough(
   workshop: Workshop,
   spec: SandboxSpec,
   context: CreateContext,
-): Promise<{ connection: Connection; bestEffort: string[] }> {
+): Promise<{ connection: Connection; isSetUp: boolean; bestEffort: string[] }> {
   const { hold, pool, pass, explainClose } = workshop;
-  const members = await membersOf(workshop, spec, context);
+  const { members, isSetUp } = await membersOf(workshop, spec, context);
   pass("local.image");
   if (context.tethered) await hold.tether(context.sandboxId);
   // Beside the create, which is not held up by it.
@@ -36,29 +36,26 @@ export async function createThrough(
   try {
     const claimed = isPooled ? await pool.claim(members) : undefined;
     const connection = claimed ?? (await hold.create(members, () => explainClose(context.sandboxId)));
-    return { connection, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
+    return { connection, isSetUp, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
   } catch (error) {
-    throw spec.workspace ? aboutWorkspace(error) : error;
+    throw spec.workspace || isChosen(members.root) ? aboutFolder(error) : error;
   } finally {
     if (isPooled) pool.replenishLater(members, spec.pool);
   }
 }
 
 /** What hold is asked with. */
-export async function membersOf(
-  { images, ownFolders }: Workshop,
-  spec: SandboxSpec,
-  { sandboxId, installationId, tethered = false, layers }: CreateContext,
-) {
-  const image = await images.rootOf(spec.image);
+export async function membersOf({ images, ownFolders }: Workshop, spec: SandboxSpec, context: CreateContext) {
+  const { sandboxId, installationId, tethered = false, layers } = context;
+  const { root: image, env, isSetUp } = await images.madeOf(spec.image, context);
   const { workspace, persistence, keepMs = DEFAULT_KEEP_MS, atEnd } = spec;
   const root: Root = workspace ? { ...image, workspace: workspaceFor(workspace, ownFolders) } : image;
-  return {
+  const members = {
     id: sandboxId,
     installation: installationId,
     root,
     hostname: "sandbox",
-    env: spec.env,
+    env: { ...env, ...spec.env },
     ttlMs: spec.ttlMs,
     labels: spec.labels,
     limits: limitsFor(spec),
@@ -68,13 +65,19 @@ export async function membersOf(
     ...(layers && { layers }),
     ...(persistence !== "ephemeral" && { keeps: { keepMs, stopsAtEnd: atEnd !== "destroy" } }),
   };
+  return { members, isSetUp };
 }
 
-export function aboutWorkspace(error: unknown): unknown {
+/** Whether it has folders of somebody's choice in it. */
+function isChosen({ judgesLowers, mounts }: Root): boolean {
+  return judgesLowers === true || mounts.some(({ judged }) => judged);
+}
+
+export function aboutFolder(error: unknown): unknown {
   if (!SandboxerError.is(error) || error.code !== "permission_denied") return error;
   return new SandboxerError("policy_denied", error.message, {
     details: { rule: "workspace" },
-    hint: "Choose a narrower folder. `allowSensitive` (--allow-sensitive) goes past this, and is recorded.",
+    hint: "Choose a narrower folder. For a workspace, `allowSensitive` (--allow-sensitive) goes past this, and is recorded.",
     cause: error,
   });
 }

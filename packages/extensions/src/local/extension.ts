@@ -6,9 +6,11 @@ import { findBoxd } from "../_kit/boxd/path.ts";
 import { explain } from "./close.ts";
 import { createThrough } from "./create.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
-import { heldBoxes } from "./held.ts";
-import { createHold } from "./hold.ts";
-import { openImages } from "./image.ts";
+import { heldBoxes, heldLowers } from "./held.ts";
+import { createHold, type Hold } from "./hold.ts";
+import type { ImageOptions } from "./images/ground.ts";
+import { openImages } from "./images/images.ts";
+import { openImageStore } from "./images/store.ts";
 import { createLanding } from "./landing.ts";
 import { manifest } from "./manifest.ts";
 import { metricsThrough } from "./metrics.ts";
@@ -17,6 +19,7 @@ import { createPool } from "./pool.ts";
 import { probeHost } from "./probe.ts";
 import { stopThrough } from "./stop.ts";
 import { storedIn } from "./stored.ts";
+import { sensitivePlaces } from "./workspace.ts";
 
 export interface LocalOptions {
   /** Where this installation's sandboxes live. */
@@ -26,6 +29,8 @@ export interface LocalOptions {
   readonly pool?: number;
   /** Where this installation keeps everything; no sandbox is ever shown it. */
   readonly home?: string;
+  /** Where images may come from, and how large they may be. */
+  readonly images?: ImageOptions;
   /** Told of every step of a create, for tests that end the gateway there. */
   readonly failpoint?: PassLocalFailPoint;
 }
@@ -34,14 +39,14 @@ export interface LocalOptions {
 export function createLocalExtension(options: LocalOptions): Extension {
   const { dir, boxdPath = findBoxd(), pool: poolSize = 0, failpoint: pass = () => {} } = options;
   const hold = createHold(dir, boxdPath, pass);
-  const images = openImages(join(dir, "images"));
+  const ownFolders = options.home === undefined ? [dir] : [dir, options.home];
+  const { store, images } = openImageRoom(options, hold, boxdPath, pass, ownFolders);
   const hostId = hostname();
   const landing = createLanding(dir, boxdPath);
 
   const explainClose = (ref: string) => explain(ref, () => heldBoxes(hold, hostId, ref));
 
   const pool = createPool(hold, poolSize, explainClose);
-  const ownFolders = options.home === undefined ? [dir] : [dir, options.home];
   const workshop = { hold, images, pool, pass, ownFolders, explainClose };
 
   const open = async (
@@ -76,9 +81,11 @@ export function createLocalExtension(options: LocalOptions): Extension {
     async create(spec, context) {
       const { sandboxId } = context;
       try {
-        const { connection, bestEffort } = await createThrough(workshop, spec, context);
+        const { connection, bestEffort, isSetUp } = await createThrough(workshop, spec, context);
         pass("local.answered");
-        return await open(connection, sandboxId, bestEffort, spec.workspace?.target, context.layers?.length);
+        const below = (context.layers?.length ?? 0) + Number(isSetUp);
+        const box = await open(connection, sandboxId, bestEffort, spec.workspace?.target, below);
+        return { ...box, isSetUp };
       } catch (error) {
         // Asked twice with the same id there is still one sandbox, and it is this one.
         if (SandboxerError.is(error) && error.code === "conflict") return attach(sandboxId);
@@ -88,7 +95,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
 
     attach,
     async list() {
-      await landing.recover();
+      await Promise.all([landing.recover(), store.sweep()]);
       return heldBoxes(hold, hostId);
     },
 
@@ -97,20 +104,33 @@ export function createLocalExtension(options: LocalOptions): Extension {
       await hold.call("destroy", { id: ref, graceMs: 0 });
     },
 
-    async extend(ref, ttlMs) {
-      await hold.call("extend", { id: ref, ttlMs });
-    },
+    extend: async (ref, ttlMs) => void (await hold.call("extend", { id: ref, ttlMs })),
 
     pause: pauseThrough(hold),
     stop: stopThrough(workshop, open, attach),
     metrics: metricsThrough(hold),
+    images: store,
     network: { door: (ref) => ({ socketPath: hold.socketOf(ref) }) },
 
     stored: () => storedIn(dir, hold),
 
     async close() {
+      store.close();
       await pool.close();
       hold.close();
     },
   };
+}
+
+function openImageRoom(
+  { dir, images = {} }: LocalOptions,
+  hold: Hold,
+  boxdPath: string,
+  pass: PassLocalFailPoint,
+  ownFolders: readonly string[],
+) {
+  const sensitive = sensitivePlaces(ownFolders);
+  const place = { dir: join(dir, "images/oci"), lowersInUse: () => heldLowers(hold) };
+  const store = openImageStore({ ...place, images, boxdPath, pass }, sensitive);
+  return { store, images: openImages(join(dir, "images"), store, sensitive) };
 }

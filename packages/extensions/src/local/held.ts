@@ -26,9 +26,15 @@ export async function heldBoxes(hold: Hold, hostId: string, id?: string): Promis
     paused: box.paused === true,
     stopped: box.stopped === true,
     bestEffort: describeLacking(box.notInForce),
-    below: Array.isArray(box.layers) ? box.layers.length : 0,
+    below: (Array.isArray(box.layers) ? box.layers.length : 0) + Number(box.setupLayers ?? 0),
     ...(isMembers(box.workspace) && { workspaceTarget: String(box.workspace.target) }),
   }));
+}
+
+/** The folders that each sandbox lies on, those made ahead included. */
+export async function heldLowers(hold: Hold): Promise<string[][]> {
+  const { boxes } = await hold.call("list");
+  return (boxes as { lowers?: string[] }[]).map(({ lowers = [] }) => lowers);
 }
 
 function isMembers(value: unknown): value is Record<string, unknown> {

@@ -8,7 +8,7 @@ import { endProcessesOf } from "../../../../tests/capabilities/processes.ts";
 import { requires } from "../../../../tests/capabilities/requires.ts";
 import { findBoxd } from "../_kit/boxd/path.ts";
 import { createHold, type Hold } from "./hold.ts";
-import { openImages } from "./image.ts";
+import { prepareHostImage } from "./host-image.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
@@ -20,7 +20,7 @@ describe("creating through hold", () => {
   let hold: Hold;
   const gone = async () => new SandboxerError("sandbox_gone", "gone");
   const create = async (id = newSandboxId()) => {
-    const root = await openImages(join(dir, "images")).rootOf({ kind: "host" });
+    const root = await prepareHostImage(join(dir, "images"));
     const members = {
       id,
       installation: "ins",

@@ -82,3 +82,14 @@ async function buildSkeleton(place: string): Promise<void> {
   await mkdir(home, { mode: 0o755 });
   if (process.getuid?.() === 0) await chown(home, USER_ID, USER_ID);
 }
+
+/** Where this machine's packages come and go, these change. */
+const CHANGING = ["/usr", "/usr/bin", "/usr/lib", "/usr/local/bin", "/var/lib/dpkg/status", "/var/lib/rpm"];
+
+/** Which programs a sandbox of the host image sees, in a word that changes when they do. */
+export async function identifyHost(tools: readonly string[] = []): Promise<string> {
+  const times = [...CHANGING, ...tools].map(
+    async (path) => (await stat(path).catch(() => undefined))?.mtimeMs ?? 0,
+  );
+  return JSON.stringify(["host", SKELETON_VERSION, tools, await Promise.all(times)]);
+}

@@ -1,2 +1,2 @@
 export { createLocalExtension, type LocalOptions } from "./extension.ts";
-export { LOCAL_FAIL_POINTS } from "./failpoint.ts";
+export { IMAGE_FAIL_POINTS, LOCAL_FAIL_POINTS } from "./failpoint.ts";

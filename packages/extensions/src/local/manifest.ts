@@ -8,8 +8,20 @@ export const manifest: Manifest = {
   hosting: "self",
   // No layer of it is optional: a host that lacks one is refused. See docs/decisions/0013.
   isolation: { class: "container", technology: "linux namespaces and seccomp" },
-  images: ["host", "rootfs"],
-  facets: ["pty", "ports", "users", "pause", "stop", "metrics", "workspaces", "snapshots", "fork", "network"],
+  images: ["host", "rootfs", "oci"],
+  facets: [
+    "pty",
+    "ports",
+    "users",
+    "pause",
+    "stop",
+    "metrics",
+    "workspaces",
+    "snapshots",
+    "fork",
+    "network",
+    "images",
+  ],
   workspaces: ["read-only", "read-write", "copy-on-write"],
   persistence: ["ephemeral", "persistent", "checkpoint"],
   // A network namespace with loopback alone, or with a way that leads to the guard and nowhere else.

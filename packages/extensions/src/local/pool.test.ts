@@ -9,7 +9,7 @@ import { requires } from "../../../../tests/capabilities/requires.ts";
 import type { Connection } from "../_kit/boxd/index.ts";
 import { findBoxd } from "../_kit/boxd/path.ts";
 import { createHold, type Hold } from "./hold.ts";
-import { openImages } from "./image.ts";
+import { prepareHostImage } from "./host-image.ts";
 import { type CreateMembers, createPool, type Pool } from "./pool.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
@@ -22,7 +22,7 @@ describe("the pool", () => {
   let pool: Pool;
   const gone = async () => new SandboxerError("sandbox_gone", "gone");
   const members = async (more: Partial<CreateMembers> = {}): Promise<CreateMembers> => {
-    const root = await openImages(join(dir, "images")).rootOf({ kind: "host" });
+    const root = await prepareHostImage(join(dir, "images"));
     const whose = { id: newSandboxId(), installation: "ins", env: {}, labels: {}, ttlMs: 60_000 };
     return { ...whose, root, hostname: "sandbox", limits: {}, deniesRoot: false, ...more };
   };

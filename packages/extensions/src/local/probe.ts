@@ -6,6 +6,7 @@ import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
 import { belowFloor, KERNEL_FLOOR } from "../_kit/floors.ts";
 import { findKeeping } from "./find-keeping.ts";
 import { findLimits } from "./find-limits.ts";
+import { findTools } from "./find-tools.ts";
 import { findUsers } from "./find-users.ts";
 
 const run = promisify(execFile);
@@ -19,7 +20,7 @@ export async function probeHost(boxdPath: string): Promise<Probe> {
   ];
   const lacking = findings.find((finding) => !finding.ok);
   // Without these there are still sandboxes; each says what is not in force.
-  findings.push(await findLimits(), await findUsers(), await findKeeping());
+  findings.push(await findLimits(), await findUsers(), await findKeeping(), await findTools());
   const unsafe = belowFloor(await kernelRelease(), KERNEL_FLOOR);
   if (unsafe) findings.push({ id: "local.floor", ok: false, message: unsafe, fix: "Use a newer kernel." });
   if (!lacking) return { status: "offer", findings, ...(unsafe && { unsafe: [unsafe] }) };

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { type Box, SandboxerError, type SandboxSpec, type StopFacet } from "@sandboxer/contract";
 import type { Connection } from "../_kit/boxd/index.ts";
-import { aboutWorkspace, membersOf, type Workshop } from "./create.ts";
+import { aboutFolder, membersOf, type Workshop } from "./create.ts";
 import { heldBoxes } from "./held.ts";
 import { describeLacking, lackingFor } from "./limits.ts";
 
@@ -34,7 +34,7 @@ export function stopThrough(
         return await hold.create(members, () => explainClose(id), "start");
       } catch (error) {
         const isBusy = SandboxerError.is(error) && error.code === "invalid_state";
-        if (!isBusy || Date.now() > deadline) throw members.workspace ? aboutWorkspace(error) : error;
+        if (!isBusy || Date.now() > deadline) throw members.workspace ? aboutFolder(error) : error;
         await setTimeout(AGAIN_AFTER_MS);
       }
     }
@@ -52,7 +52,7 @@ export function stopThrough(
       await hold.call("stop", { id: ref, graceMs: 0 });
     },
     async start(spec, context) {
-      const members = await membersOf(workshop, spec, context);
+      const { members } = await membersOf(workshop, spec, context);
       try {
         return await openAs(await start(members, context.sandboxId), context.sandboxId, spec);
       } catch (error) {
@@ -70,7 +70,7 @@ export function stopThrough(
     },
     async read(spec, context) {
       const { sandboxId: id } = context;
-      const members = await membersOf(workshop, spec, { ...context, tethered: true });
+      const { members } = await membersOf(workshop, spec, { ...context, tethered: true });
       await hold.tether(id);
       const asked = { ...members, reader: true, guarded: false, ttlMs: READ_AT_MOST_MS };
       const box = await openAs(await start(asked, id), id, spec);

@@ -1,7 +1,7 @@
 import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
 import type { Workspace } from "@sandboxer/contract";
-import type { MountedWorkspace } from "./root.ts";
+import type { MountedWorkspace, Sensitive } from "./root.ts";
 
 /** What runs this machine, or lets one be somebody else on it. */
 const OF_THE_SYSTEM = [
@@ -49,11 +49,13 @@ export function workspaceFor(
   ownFolders: readonly string[],
 ): MountedWorkspace {
   if (allowSensitive) return { source, target, mode, forbidden: [], tooWide: [] };
-  const homes = [...new Set([homedir(), userInfo().homedir, process.env.HOME || homedir(), "/root"])];
+  return { source, target, mode, ...sensitivePlaces(ownFolders) };
+}
+
+/** What no folder that somebody names may have to do with. */
+export function sensitivePlaces(ownFolders: readonly string[]): Sensitive {
+  const homes = [...new Set([homedir(), ownHome(), process.env.HOME || homedir(), "/root"])];
   return {
-    source,
-    target,
-    mode,
     forbidden: [
       ...OF_THE_SYSTEM,
       ...ownFolders,
@@ -61,4 +63,13 @@ export function workspaceFor(
     ],
     tooWide: [...TOO_WIDE, ...homes],
   };
+}
+
+/** As the machine has it; a user that it does not know has none. */
+function ownHome(): string {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return homedir();
+  }
 }

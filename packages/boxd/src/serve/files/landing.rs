@@ -3,9 +3,9 @@
 //! No link is ever followed, not even one that the archive itself has made: every directory is
 //! opened below the first with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS.
 
-use super::{archive_path, whiteout};
-use crate::sys::link;
+use super::{archive_path, folders, whiteout};
 use crate::sys::path::{self, PLAIN};
+use crate::sys::{link, overlay};
 use crate::tar::reader::Sink;
 use crate::tar::{Entry, Kind, Malformed};
 use crate::wire::failure::{Code, Failure};
@@ -17,14 +17,26 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-const NEW_DIRECTORY: u32 = 0o755;
+const SET_ID: u32 = 0o6000;
+
+/// What becomes of names that say what is gone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Whiteouts {
+    /// They are names like any other.
+    Names,
+    /// What they name goes.
+    Obeyed,
+    /// They are kept, as an overlay understands them: this is to be one layer of several. Such a
+    /// layer is shared and lies on the host, so no file in it is set-user-id.
+    Kept,
+}
 
 pub struct Landing {
     base: OwnedFd,
     limits: Limits,
     /// The sandbox's root keeps owners and all mode bits; for others the files become their own.
     is_root: bool,
-    pub is_layer: bool,
+    pub whiteouts: Whiteouts,
     current: Option<(File, PathBuf, Entry)>,
     /// Directories that their owner may not fill, closed when nothing more is put into them.
     closed: Vec<(PathBuf, u32)>,
@@ -32,22 +44,25 @@ pub struct Landing {
     pub bytes: u64,
     /// Devices, pipes and the like, of which none is ever made.
     pub skipped: u64,
+    /// Files that would have been set-user-id or set-group-id.
+    pub stripped: u64,
 }
 
 impl Landing {
     pub fn below(base: OwnedFd, limits: Limits, is_root: bool) -> Landing {
         let (current, closed) = (None, Vec::new());
-        let is_layer = false;
+        let whiteouts = Whiteouts::Names;
         Landing {
             base,
             limits,
             is_root,
-            is_layer,
+            whiteouts,
             current,
             closed,
             entries: 0,
             bytes: 0,
             skipped: 0,
+            stripped: 0,
         }
     }
 
@@ -65,19 +80,19 @@ impl Landing {
             // The directory it is unpacked to is there already.
             return Ok(());
         };
-        let parent = self.directory(whole.parent().unwrap_or(Path::new("")))?;
+        let parent = folders::make(self.base.as_fd(), whole.parent())?;
         let parent = parent.as_fd();
         match entry.kind {
             Kind::Directory => self.place_directory(parent, name, entry, whole),
             Kind::File => {
-                make_room(parent, name)?;
+                folders::make_room(parent, name)?;
                 let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
                 let file = path::open(parent, name, flags, 0o600, PLAIN)?;
                 self.current = Some((File::from(file), whole.to_owned(), entry.clone()));
                 Ok(())
             }
             Kind::SymbolicLink => {
-                make_room(parent, name)?;
+                folders::make_room(parent, name)?;
                 path::make_symlink(parent, name, OsStr::from_bytes(&entry.target))?;
                 self.sign(parent, name, entry);
                 Ok(())
@@ -94,15 +109,17 @@ impl Landing {
         whole: &Path,
     ) -> io::Result<()> {
         let mode = self.allowed(entry.mode);
-        let is_there = match path::stat(parent, name) {
-            Ok(found) if found.st_mode & libc::S_IFMT == libc::S_IFDIR => true,
-            Ok(_) => path::unlink(parent, name).map(|()| false)?,
-            Err(_) => false,
-        };
+        let found = path::stat(parent, name).ok();
+        let is_there = found.is_some_and(|found| found.st_mode & libc::S_IFMT == libc::S_IFDIR);
         if !is_there {
-            path::make_directory(parent, name, NEW_DIRECTORY)?;
+            folders::make_room(parent, name)?;
+            path::make_directory(parent, name, folders::NEW_DIRECTORY)?;
         }
         let directory = path::open_directory(parent, name, PLAIN)?;
+        let is_kept = self.whiteouts == Whiteouts::Kept;
+        if is_kept && found.is_some_and(|found| overlay::is_whiteout(&found)) {
+            overlay::make_opaque(directory.as_fd())?;
+        }
         match path::set_mode_through(directory.as_fd(), mode | 0o700) {
             // Somebody else's: it can be filled, perhaps, but not changed.
             Err(_) if is_there => return Ok(()),
@@ -125,35 +142,19 @@ impl Landing {
             let (Some(name), Some(old)) = (whole.file_name(), target.file_name()) else {
                 return Err(io::Error::from_raw_os_error(libc::EISDIR));
             };
-            let from = path::open_directory(self.base.as_fd(), below(&target), PLAIN)?;
+            let from =
+                path::open_directory(self.base.as_fd(), folders::here(target.parent()), PLAIN)?;
             if path::stat(from.as_fd(), old)?.st_mode & libc::S_IFMT != libc::S_IFREG {
                 return Err(io::Error::from_raw_os_error(libc::EINVAL));
             }
             if target == whole {
                 return Ok(());
             }
-            let parent = self.directory(whole.parent().unwrap_or(Path::new("")))?;
-            make_room(parent.as_fd(), name)?;
+            let parent = folders::make(self.base.as_fd(), whole.parent())?;
+            folders::make_room(parent.as_fd(), name)?;
             link::make_hard_link(from.as_fd(), old, parent.as_fd(), name)
         };
         link_them().map_err(|error| Failure::about_path(whole.display(), &error))
-    }
-
-    /// A directory below the first, made where it is missing.
-    fn directory(&self, path: &Path) -> io::Result<OwnedFd> {
-        let open = |path: &Path| path::open_directory(self.base.as_fd(), here(path), PLAIN);
-        match open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            outcome => return outcome,
-        }
-        let mut parent = open(Path::new(""))?;
-        for part in path {
-            match path::make_directory(parent.as_fd(), part, NEW_DIRECTORY) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => parent = path::open_directory(parent.as_fd(), part, PLAIN)?,
-            }
-        }
-        Ok(parent)
     }
 
     fn allowed(&self, mode: u32) -> u32 {
@@ -192,11 +193,14 @@ impl Sink for Landing {
     fn entry(&mut self, entry: &Entry) -> Result<(), Failure> {
         self.count(entry)?;
         let whole = archive_path::checked(&entry.path, self.limits.depth)?;
-        if self.is_layer
+        if self.whiteouts != Whiteouts::Names
             && let Some(gone) = whiteout::named(&whole)
         {
-            return whiteout::obey(self.base.as_fd(), &gone)
-                .map_err(|error| Failure::about_path(whole.display(), &error));
+            let outcome = match self.whiteouts {
+                Whiteouts::Kept => whiteout::keep(self.base.as_fd(), &gone),
+                _ => whiteout::obey(self.base.as_fd(), &gone),
+            };
+            return outcome.map_err(|error| Failure::about_path(whole.display(), &error));
         }
         match entry.kind {
             Kind::Other => {
@@ -221,30 +225,19 @@ impl Sink for Landing {
         let Some((file, whole, entry)) = self.current.take() else {
             return Ok(());
         };
+        let mut mode = self.allowed(entry.mode);
+        if self.whiteouts == Whiteouts::Kept && entry.mode & SET_ID != 0 {
+            mode &= !SET_ID;
+            self.stripped += 1;
+        }
         let finish = || {
             if self.is_root {
                 let _ = std::os::unix::fs::fchown(&file, Some(entry.uid), Some(entry.gid));
             }
             // After the owner, because a new owner takes bits away.
-            path::set_mode(file.as_fd(), self.allowed(entry.mode))?;
+            path::set_mode(file.as_fd(), mode)?;
             link::set_mtime_of(file.as_fd(), entry.mtime)
         };
         finish().map_err(|error| Failure::about_path(whole.display(), &error))
     }
-}
-
-/// Takes away what is there, unless it is a directory.
-fn make_room(parent: BorrowedFd, name: &OsStr) -> io::Result<()> {
-    match path::unlink(parent, name) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        outcome => outcome,
-    }
-}
-
-fn here(path: &Path) -> &Path {
-    if path.as_os_str().is_empty() { Path::new(".") } else { path }
-}
-
-fn below(path: &Path) -> &Path {
-    here(path.parent().unwrap_or(Path::new("")))
 }

@@ -1,6 +1,6 @@
 //! Receiving an archive: its things appear one by one, below one directory.
 
-use super::landing::Landing;
+use super::landing::{Landing, Whiteouts};
 use super::{act_as, change, place};
 use crate::serve::confine::Identity;
 use crate::serve::operations::Begun;
@@ -41,7 +41,9 @@ impl Unpacking {
             .map_err(|error| Failure::about_path(&path, &error))?;
         drop(acting);
         let mut landing = Landing::below(base, what.limits, user.uid == 0);
-        landing.is_layer = what.is_layer;
+        if what.is_layer {
+            landing.whiteouts = Whiteouts::Obeyed;
+        }
         let unpacking = Unpacking { user, reader: Box::default(), landing };
         Ok(Begun::Streaming(json!({}), Work::Unpack(unpacking)))
     }

@@ -1,5 +1,7 @@
 //! Names in a layer that say what is gone.
 
+use super::folders::{self, here};
+use crate::sys::overlay;
 use crate::sys::path::{self, PLAIN};
 use crate::tar::{OPAQUE, WHITEOUT};
 use crate::tree::listing::next_names;
@@ -50,6 +52,25 @@ pub fn obey(base: BorrowedFd, gone: &Gone) -> io::Result<()> {
     }
 }
 
+/// As an overlay has it. What this very layer puts there is never gone.
+pub fn keep(base: BorrowedFd, gone: &Gone) -> io::Result<()> {
+    let path = match gone {
+        Gone::Within(folder) => {
+            return overlay::make_opaque(folders::make(base, Some(folder))?.as_fd());
+        }
+        Gone::This(path) => path,
+    };
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let parent = folders::make(base, path.parent())?;
+    match path::stat(parent.as_fd(), name) {
+        Ok(found) if found.st_mode & libc::S_IFMT == libc::S_IFDIR => {
+            overlay::make_opaque(path::open_directory(parent.as_fd(), name, PLAIN)?.as_fd())
+        }
+        Ok(_) => Ok(()),
+        Err(_) => overlay::make_whiteout(parent.as_fd(), name),
+    }
+}
+
 fn remove(parent: OwnedFd, name: &OsStr) -> io::Result<()> {
     match path::unlink(parent.as_fd(), name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -60,10 +81,6 @@ fn remove(parent: OwnedFd, name: &OsStr) -> io::Result<()> {
         }
         outcome => outcome,
     }
-}
-
-fn here(path: Option<&Path>) -> &Path {
-    path.filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

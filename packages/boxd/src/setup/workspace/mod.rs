@@ -3,7 +3,7 @@
 
 mod mount;
 mod pin;
-mod sensitive;
+pub mod sensitive;
 mod view;
 
 pub use mount::{Layers, mount};

@@ -33,7 +33,9 @@ impl Pinned {
         let folder = path::open_directory(HERE, &wanted.source, NO_MAGIC).map_err(failed)?;
         let name = path::through(folder.as_fd());
         let path = fs::read_link(OsStr::from_bytes(name.to_bytes())).map_err(failed)?;
-        if let Some(why) = sensitive::objection(folder.as_fd(), wanted).map_err(failed)? {
+        if let Some(why) =
+            sensitive::objection(folder.as_fd(), &wanted.sensitive).map_err(failed)?
+        {
             let message = format!("{} cannot be a workspace: it {why}", path.display());
             return Err(Failure::new(Code::PermissionDenied, message));
         }

@@ -1,7 +1,7 @@
 //! Folders that no sandbox is given by accident: by what they are, not by what they are called.
 
 use crate::sys::path::{self, HERE, NO_MAGIC};
-use crate::wire::workspace::Workspace;
+use crate::wire::workspace::Sensitive;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -10,7 +10,7 @@ type Identity = (u64, u64);
 
 /// Why this folder must not be shown, if there is a reason. Names and mounts can make one folder
 /// look like another, so folders are compared by device and inode, all the way up.
-pub fn objection(folder: BorrowedFd, wanted: &Workspace) -> io::Result<Option<String>> {
+pub fn objection(folder: BorrowedFd, wanted: &Sensitive) -> io::Result<Option<String>> {
     let line = ancestry(folder)?;
     let own = line[0];
     for path in &wanted.forbidden {
@@ -96,7 +96,6 @@ fn ancestry(folder: BorrowedFd) -> io::Result<Vec<Identity>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::workspace::Mode;
     use std::fs::{self, File};
     use std::os::unix::fs::symlink;
 
@@ -108,13 +107,8 @@ mod tests {
         symlink(base.join("home/secret"), base.join("alias")).unwrap();
         let text = |name: &str| base.join(name).to_string_lossy().into_owned();
         let objects = |source: &str, forbidden: &str, too_wide: &str| {
-            let wanted = Workspace {
-                source: text(source),
-                target: "/workspace".into(),
-                mode: Mode::ReadOnly,
-                forbidden: vec![text(forbidden)],
-                too_wide: vec![text(too_wide)],
-            };
+            let wanted =
+                Sensitive { forbidden: vec![text(forbidden)], too_wide: vec![text(too_wide)] };
             let folder = File::open(base.join(source)).unwrap();
             objection(folder.as_fd(), &wanted).unwrap().is_some()
         };
