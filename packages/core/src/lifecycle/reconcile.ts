@@ -42,6 +42,7 @@ export async function reconcile(house: House): Promise<void> {
   }
   await settleForsaken(house);
   await removeOutdated(house);
+  await house.store.expireApprovals(house.clock.nowMs());
 }
 
 /** Again and again, since a box can also die while the gateway lives, and its meter must stop. */

@@ -2,13 +2,17 @@ import type { Finding, Probe } from "@sandboxer/contract";
 import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
 import { belowFloor, RUNC_FLOOR } from "../_kit/floors.ts";
 import type { DockerApi } from "./api.ts";
+import { findRuntime, type Runtime } from "./runtime.ts";
 
-export async function probeDocker(api: DockerApi, boxdPath: string): Promise<Probe> {
+export async function probeDocker(api: DockerApi, boxdPath: string, runtime: Runtime): Promise<Probe> {
   const { daemon, runc } = await findDaemon(api);
-  const findings = [daemon, findBoxdBinary(boxdPath)];
+  const found = daemon.ok ? await findRuntime(api, runtime) : undefined;
+  const findings = [daemon, ...(found ? [found] : []), findBoxdBinary(boxdPath)];
   const lacking = findings.find((finding) => !finding.ok);
-  if (daemon.ok) findings.push(runc);
-  if (!lacking) return { status: "offer", findings, ...(!runc.ok && { unsafe: [runc.message] }) };
+  const isRunc = runtime === "runc";
+  if (daemon.ok && isRunc) findings.push(runc);
+  const unsafe = isRunc && !runc.ok ? [runc.message] : [];
+  if (!lacking) return { status: "offer", findings, ...(unsafe.length > 0 && { unsafe }) };
   return { status: "unavailable", reason: lacking.message, fix: lacking.fix ?? "", findings };
 }
 
