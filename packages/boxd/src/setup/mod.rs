@@ -98,6 +98,11 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
         }
     };
     let (new_root, shared) = root::assemble(&trees, plan)?;
+    // While nothing is mounted into it that its names could lead to.
+    if plan.is_copy {
+        own_life::begin(new_root.as_fd(), plan.frozen, &shared)
+            .map_err(step("a life of its own"))?;
+    }
     kernel_files::mount(new_root.as_fd())?;
     devices::mount(new_root.as_fd(), plan.limits)?;
     root::fill(new_root.as_fd(), &trees, plan.root, plan.limits)?;
@@ -111,10 +116,6 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
     let written = mount::view_of(HERE, Path::new("w/upper")).map_err(step("writable layer"))?;
     let below = shared.iter().map(|name| mount::view_of(HERE, Path::new(name)));
     let below = below.collect::<io::Result<_>>().map_err(step("shared layer"))?;
-    if plan.is_copy {
-        own_life::begin(new_root.as_fd(), plan.frozen, &shared)
-            .map_err(step("a life of its own"))?;
-    }
     root::leave_host(new_root).map_err(step("pivot_root"))?;
     if plan.guarded {
         way_out::name_resolver().map_err(step("/etc/resolv.conf"))?;

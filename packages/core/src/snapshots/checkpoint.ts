@@ -13,5 +13,6 @@ export async function leaveCheckpoint(house: House, place: Place, now: Sandbox):
     askOf(house, place, (extension, ref, context) => extension.attach(ref, context)),
   );
   const { orgId, principalId, id } = now;
-  await keep(house, { id: principalId, orgId, lineage: [] }, now, box, { labels: { checkpoint: id } });
+  const owner = { id: principalId, orgId, lineage: await house.store.lineageOf(id) };
+  await keep(house, owner, now, box, { labels: { checkpoint: id } });
 }

@@ -75,6 +75,8 @@ export interface Store
   listSandboxes(query: SandboxQuery): Promise<Sandbox[]>;
   /** Of the whole org, by state. */
   countSandboxes(orgId: string): Promise<ReadonlyMap<SandboxState, number>>;
+  /** Who sees it whatever its visibility: its owner and those above. */
+  lineageOf(sandboxId: string): Promise<string[]>;
   /** Across orgs: every sandbox whose story is not over. */
   listUnfinished(): Promise<UnfinishedSandbox[]>;
 

@@ -14,6 +14,7 @@ type SandboxCommands = Pick<
   | "listSandboxes"
   | "countSandboxes"
   | "listUnfinished"
+  | "lineageOf"
 >;
 
 export function sandboxCommands(connection: Connection): SandboxCommands {
@@ -76,6 +77,11 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
           )
         : prepare(`${ofOrg} ${page}`).all(orgId, before, ...seenBy(viewer), limit);
       return (rows as unknown as SandboxRow[]).map(toSandbox);
+    },
+
+    async lineageOf(sandboxId) {
+      const row = prepare("SELECT lineage FROM sandboxes WHERE id = ?").get(sandboxId);
+      return (row as { lineage: string | null } | undefined)?.lineage?.split("/").filter(Boolean) ?? [];
     },
 
     async listUnfinished() {
