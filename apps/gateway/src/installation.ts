@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Extension } from "@sandboxer/contract";
 import {
   type Core,
   createCore,
@@ -30,6 +31,8 @@ export interface InstallationOptions {
   readonly resident?: boolean;
   /** For tests, which give the guard a network of its own. */
   readonly guard?: Partial<GuardOptions>;
+  /** For tests, which have less: how long a connection waits for somebody's word. */
+  readonly askPatienceMs?: number;
   /** For tests: told of every step between two side effects. */
   readonly failpoint?: (place: string) => void;
 }
@@ -40,6 +43,13 @@ export interface Installation {
   readonly apiKey: string;
   /** Lets go of everything; sandboxes live on. */
   close(): Promise<void>;
+}
+
+/** One for each class of isolation that the operator lets the daemon give. */
+function dockerExtensions(home: string, { docker: { gvisor, ...options } }: Config): Extension[] {
+  const runc = createDockerExtension({ dir: join(home, "docker"), ...options });
+  if (!gvisor) return [runc];
+  return [runc, createDockerExtension({ dir: join(home, "docker-gvisor"), ...options, runtime: "runsc" })];
 }
 
 /** What one home stands on: its store, its extensions and the core. The only place that names extensions. */
@@ -57,7 +67,7 @@ export async function openInstallation(
     await enrolRootKey(store, apiKey);
     const extensions = [
       createLocalExtension({ dir: join(home, "engine"), home, pool, failpoint }),
-      createDockerExtension({ dir: join(home, "docker"), ...config.docker }),
+      ...dockerExtensions(home, config),
       ...(await loadExtensions(home, config.extensions)),
     ];
     const guard = createGuard({
@@ -70,12 +80,14 @@ export async function openInstallation(
       store,
       extensions,
       prices: config.prices,
+      allowUnsafeRuntime: config.allowUnsafeRuntime,
       sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
       packageHosts: config.packageHosts,
       tethered,
       resident,
       guard,
       failpoint,
+      askPatienceMs: options.askPatienceMs,
       snapshots: { dir: join(home, "snapshots"), privateKey: openSigningKey(home) },
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });

@@ -57,10 +57,14 @@ export const configSchema = z.strictObject({
     .prefault({}),
   /** What an hour costs, by extension; while it is paused the same, unless said otherwise. */
   prices: z.record(z.string(), priceSchema).default({}),
+  /** Extensions to be used although what they run on is below the floor of what is safe. */
+  allowUnsafeRuntime: z.array(z.string().min(1)).default([]),
   docker: z
     .strictObject({
       /** Where images that the daemon lacks may come from, `default` for names that say none; left out, from nowhere. */
       registries: z.array(hostName).default([]),
+      /** Offer the daemon's runtime `runsc` too, as the way out `docker-gvisor`: see docs/configuration.md. */
+      gvisor: z.boolean().default(false),
     })
     .prefault({}),
   /** Where packages come from, by rule set; each set that is left out is nowhere. */
