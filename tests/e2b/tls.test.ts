@@ -25,11 +25,11 @@ dns.lookup = (host, options, done) => {
 
 /** Names everything that works only where names and certificates do. */
 const PROGRAM = `
+import { readFileSync } from "node:fs";
 import { Sandbox } from "e2b";
 const open = await Sandbox.create({ timeoutMs: 60_000, network: { maskRequestHost: "masked:\${PORT}" } });
 const shut = await Sandbox.create({ timeoutMs: 60_000, network: { allowPublicTraffic: false } });
-const server = "import http.server as h\\nclass H(h.BaseHTTPRequestHandler):\\n  def do_GET(s):\\n" +
-  "    s.send_response(200); s.end_headers(); s.wfile.write(str(s.headers).encode())\\nh.HTTPServer(('', 8000), H).serve_forever()";
+const server = readFileSync(process.env.SERVER, "utf8");
 const told = {};
 for (const [name, sandbox] of Object.entries({ open, shut })) {
   await sandbox.files.write("server.py", server);
@@ -42,6 +42,12 @@ const word = { "e2b-traffic-access-token": shut.trafficAccessToken };
 told.withWord = (await fetch("https://" + shut.getHost(8000), { headers: word })).status;
 told.seen = await (await fetch("https://" + shut.getHost(8000), { headers: word })).text();
 told.closed = await (await fetch("https://" + open.getHost(8001))).json();
+const socket = new WebSocket("wss://" + open.getHost(8000));
+told.socket = await new Promise((done) => {
+  socket.onmessage = ({ data }) => done(data);
+  socket.onerror = ({ message }) => done("failed: " + message);
+});
+socket.close();
 told.signed = await (await fetch(await open.downloadUrl("server.py"))).text() === server;
 await open.kill();
 told.gone = await (await fetch("https://" + open.getHost(8000))).json();
@@ -67,6 +73,7 @@ describe("E2B's own client, by names and TLS on the same port", () => {
       E2B_DOMAIN: `preview.localhost:${port}`,
       NODE_EXTRA_CA_CERTS: join(door.home, "tls.pem"),
       NODE_OPTIONS: `--require ${resolver}`,
+      SERVER: fileURLToPath(new URL("port-server.py", import.meta.url)),
     };
     const cwd = fileURLToPath(new URL(".", import.meta.url));
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", PROGRAM], { cwd, env });
@@ -79,6 +86,7 @@ describe("E2B's own client, by names and TLS on the same port", () => {
     expect(told.seen).not.toContain("traffic");
     const message = "The sandbox is running but port is not open";
     expect(told.closed).toEqual({ sandboxId: told.id, message, port: 8001, code: 502 });
+    expect(told.socket).toBe("hi");
     expect(told.signed).toBe(true);
     expect(told.gone).toEqual({ sandboxId: told.id, message: "The sandbox was not found", code: 502 });
   });

@@ -1,7 +1,7 @@
 import type { Core } from "@sandboxer/core";
 import { loadConfig } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
-import { createE2bFront } from "./e2b/front.ts";
+import { createE2bFront, type E2bFront } from "./e2b/front.ts";
 import { responseOf } from "./exchange.ts";
 import { createGround } from "./ground.ts";
 import { announceRunning, homeDirectory, makeHome } from "./home.ts";
@@ -65,8 +65,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     if (!options.listen) return { fetch, apiKey, core, close };
 
     const sockets = createSockets(ground, log, allowed);
-    const previews = createPreviews(ground, log);
-    const e2b = createE2bFront(ground, log, { allowed, previews, ...config.e2b });
+    const previews = createPreviews(ground, log, (address, incoming) => e2b.openly(address, incoming));
+    const e2b: E2bFront = createE2bFront(ground, log, { allowed, previews, ...config.e2b });
     closers.push(() => e2b.close());
     const ownCertificate = options.listen.tls ? undefined : openOwnCertificate(home, place.host);
     const server = await listen({ app, sockets, previews, e2b }, { ...options.listen, ownCertificate });

@@ -3,6 +3,7 @@ import { newRowId, SandboxerError } from "@sandboxer/contract";
 import { discardRest } from "../incoming.ts";
 import type { Log } from "../log.ts";
 import type { Previews } from "../previews/previews.ts";
+import type { Openly } from "../previews/visit.ts";
 import { createReport } from "../rest/failure.ts";
 import { type Allowed, refusalOf } from "../rest/guard.ts";
 import type { Ground } from "../rest/route.ts";
@@ -21,12 +22,14 @@ import { answerJson, type Exchange } from "./exchange.ts";
 import { failureOf, Unreachable } from "./failure.ts";
 import { createContexts } from "./interpreter/contexts.ts";
 import { serveInterpreter } from "./interpreter/serve.ts";
-import { isOpened, servePort } from "./ports.ts";
+import { isOpened, openSandbox, servePort } from "./ports.ts";
 
 /** E2B's wire protocol in front of core: what its clients ask never reaches the REST API. */
 export interface E2bFront {
   find(incoming: IncomingMessage): Address | undefined;
   serve(address: Address, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>;
+  /** For connections that want to be WebSockets: the previews carry them. */
+  readonly openly: Openly;
   close(): void;
 }
 
@@ -68,6 +71,12 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
 
   return {
     find: (incoming) => findAddress(incoming, place),
+    async openly(address, incoming) {
+      if (address.kind !== "host" || !(await isOpened(ground.core, address.sandboxId))) return undefined;
+      const { sandboxId, port } = address;
+      const { maker } = await openSandbox({ ground, incoming }, desk, sandboxId);
+      return { principal: maker, sandboxId, port };
+    },
     close: () => desk.autoPause.close(),
     async serve(address, incoming, outgoing) {
       const requestId = newRowId("req");

@@ -50,7 +50,11 @@ export async function isOpened(core: Core, sandboxId: string): Promise<boolean> 
 }
 
 /** Asked for by nobody in particular: whoever made it answers for what it left open. */
-export async function openSandbox(exchange: Exchange, desk: Desk, sandboxId: string) {
+export async function openSandbox(
+  exchange: Pick<Exchange, "ground" | "incoming">,
+  desk: Desk,
+  sandboxId: string,
+) {
   const { core } = exchange.ground;
   const absent = () => {
     throw Unreachable.notFound(sandboxId);
@@ -63,7 +67,10 @@ export async function openSandbox(exchange: Exchange, desk: Desk, sandboxId: str
   return sandbox.state === "running" ? { sandbox, maker } : absent();
 }
 
-async function refuseStranger(exchange: Exchange, sandbox: Sandbox): Promise<void> {
+async function refuseStranger(
+  exchange: Pick<Exchange, "ground" | "incoming">,
+  sandbox: Sandbox,
+): Promise<void> {
   const given = Buffer.from(header(exchange, TRAFFIC_HEADER) ?? "");
   const right = Buffer.from(await trafficToken(exchange.ground.core, sandbox));
   if (given.length === right.length && timingSafeEqual(given, right)) return;

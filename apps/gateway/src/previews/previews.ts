@@ -9,7 +9,7 @@ import { refuseUpgrade } from "../sockets/refuse.ts";
 import type { PreviewAddress } from "./address.ts";
 import { inwards, outwards } from "./headers.ts";
 import { tunnelOf } from "./tunnel.ts";
-import { admit, type Visit } from "./visit.ts";
+import { admit, type Openly, type Visit } from "./visit.ts";
 
 /** Ports inside sandboxes, for browsers. A request that asks for one never reaches the API. */
 export interface Previews {
@@ -24,7 +24,11 @@ interface Asking {
   readonly incoming: IncomingMessage;
 }
 
-export function createPreviews({ core, previews: { place }, limits }: Ground, log: Log): Previews {
+export function createPreviews(
+  { core, previews: { place }, limits }: Ground,
+  log: Log,
+  openly?: Openly,
+): Previews {
   const begin = (kind: string, incoming: IncomingMessage) => {
     const requestId = newRowId("req");
     const tell = (status: number, more: object = {}) =>
@@ -78,7 +82,7 @@ export function createPreviews({ core, previews: { place }, limits }: Ground, lo
     async upgrade(address, incoming, socket, head) {
       const { tell, report } = begin(address.kind, incoming);
       try {
-        const visit = await admit(core, address, incoming);
+        const visit = await admit(core, address, incoming, openly);
         const leave = limits?.enter(visit.entry.principal.keyId);
         if (leave) socket.once("close", leave);
         const upgrade = { connection: "Upgrade", upgrade: incoming.headers.upgrade };

@@ -9,13 +9,26 @@ export type Visit =
   | { readonly entry: PreviewEntry }
   | { readonly cookie: string; readonly location: string; readonly entry: PreviewEntry };
 
-export async function admit(core: Core, address: PreviewAddress, incoming: IncomingMessage): Promise<Visit> {
+/** For a port that somebody left open to all: who answers for it, or nothing. */
+export type Openly = (
+  address: PreviewAddress,
+  incoming: IncomingMessage,
+) => Promise<PreviewEntry | undefined>;
+
+export async function admit(
+  core: Core,
+  address: PreviewAddress,
+  incoming: IncomingMessage,
+  openly?: Openly,
+): Promise<Visit> {
   if (address.kind === "path") return { entry: await core.enterPreview(address.token) };
   const url = new URL(`http://preview${address.rest}`);
   const inAddress = url.searchParams.get(TOKEN_NAME);
   const header = incoming.headers[TOKEN_HEADER];
   const token = inAddress ?? (typeof header === "string" ? header : cookieOf(incoming, address));
   if (!token) {
+    const entry = await openly?.(address, incoming);
+    if (entry) return { entry };
     throw new SandboxerError("unauthenticated", "this address is not complete", {
       hint: "Open it as `sandboxer preview <sandbox> <port>` prints it.",
     });

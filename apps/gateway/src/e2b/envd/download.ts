@@ -12,7 +12,10 @@ export async function download(visit: Visit): Promise<void> {
   const path = pathOf(asked);
   const files = await filesOf(visit);
   const who = asUser(visit);
-  const { type, size } = await files.stat(path, who);
+  const { type, size } = await files.stat(path, who).catch((error) => {
+    if (SandboxerError.from(error).code !== "path_not_found") throw error;
+    throw new SandboxerError("path_not_found", `path '${asked}' does not exist`);
+  });
   if (type === "directory") throw new SandboxerError("is_a_directory", `path '${asked}' is a directory`);
   if (type !== "file") throw new SandboxerError("invalid_request", `path '${asked}' is not a regular file`);
   const range = rangeOf(header(visit, "range"), size);

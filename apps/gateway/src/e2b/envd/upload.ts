@@ -33,10 +33,15 @@ export async function upload(visit: Visit): Promise<void> {
       written.push(await write(visit, files, target, part.content));
     }
   } else if (/^application\/octet-stream/i.test(type)) {
-    if (!path) throw new SandboxerError("invalid_request", "path is required");
+    if (!path)
+      throw new SandboxerError("invalid_request", "path query parameter is required for raw body upload");
     written.push(await write(visit, files, path, bodyOf(visit)));
   } else {
-    throw new SandboxerError("invalid_request", "send multipart/form-data or application/octet-stream");
+    const expected = "expected multipart/form-data or application/octet-stream";
+    throw new SandboxerError(
+      "invalid_request",
+      `unsupported content type: ${type.slice(0, 100)}, ${expected}`,
+    );
   }
   answerJson(visit.outgoing, 200, written);
 }

@@ -135,6 +135,8 @@ def cell(asked, count):
         if value is not None:
             space["_"] = value
             show(value, True)
+            if type(value).__name__ == "Figure" and "matplotlib.pyplot" in sys.modules:
+                sys.modules["matplotlib.pyplot"].close(value)
         figures()
     except BaseException as error:
         trace = error.__traceback__
