@@ -14,7 +14,9 @@ export {
   type ExtendBody,
   extendBodySchema,
   type SetBudgetBody,
+  type SetKeyBudgetBody,
   setBudgetBodySchema,
+  setKeyBudgetBodySchema,
 } from "./budget.ts";
 export {
   ERROR_CODES,

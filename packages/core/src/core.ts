@@ -39,6 +39,7 @@ import type {
   Sandbox,
   SandboxState,
   SetBudgetBody,
+  SetKeyBudgetBody,
   Snapshot,
   Suggestion,
   TakeSnapshotBody,
@@ -139,6 +140,8 @@ export interface Core {
   getBudget(principal: Principal): Promise<Budget>;
   /** What the whole org may spend, `null` for no limit. The root key's alone. */
   setBudget(principal: Principal, body: SetBudgetBody): Promise<Budget>;
+  /** What a derived key with a budget may spend in all; the difference is its giver's. */
+  setKeyBudget(principal: Principal, keyId: string, body: SetKeyBudgetBody): Promise<Budget>;
   /** Where it ran and why, how long, what it cost, and for whom. */
   receipt(principal: Principal, idOrName: string): Promise<Receipt>;
   /** Stops every process where it is; of what is paused, succeeds. Its time runs on. */
