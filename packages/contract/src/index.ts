@@ -195,6 +195,7 @@ export {
   suggestionSchema,
   type Usage,
   usageSchema,
+  WORKSPACE_REACH,
 } from "./profile.ts";
 export { type Reachability, reachabilitySchema } from "./reachability.ts";
 export { type Receipt, receiptSchema } from "./receipt.ts";
