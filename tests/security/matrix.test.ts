@@ -4,7 +4,14 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { documentOf } from "../../apps/gateway/src/openapi/document.ts";
 import { ROUTES } from "../../apps/gateway/src/rest/table.ts";
 import { requires } from "../capabilities/requires.ts";
-import { hiddenFrom, makeNamed, NAMED_IN_BODIES, pathNamesOf, unknownNamings } from "./matrix/names.ts";
+import {
+  hiddenFrom,
+  MAKES,
+  makeNamed,
+  NAMED_IN_BODIES,
+  pathNamesOf,
+  unknownNamings,
+} from "./matrix/names.ts";
 import {
   type Asked,
   type Document,
@@ -25,7 +32,9 @@ const GUARDED = OPERATIONS.filter(({ isPublic }) => !isPublic);
 const each = (operations: readonly Operation[]) => operations.map((one) => [one.name, one] as const);
 const ofJson = OPERATIONS.filter(({ body }) => body);
 /** What names something that belongs to somebody. */
-const OWNED = GUARDED.filter((operation) => hiddenFrom(pathNamesOf(operation)).length > 0);
+const OWNED = GUARDED.filter(
+  (operation) => hiddenFrom(pathNamesOf(operation)).length > 0 && !MAKES.includes(operation.name),
+);
 /** Any key may ask for a connection, and is told of none but those it opened itself. */
 const RIGHTFUL = GUARDED.filter(({ needs, path }) => needs && !path.includes("{connection}"));
 
@@ -40,7 +49,7 @@ describe("AZ-1 every route, for everybody who may not", () => {
     Object.assign(sandboxes, { over: await create(), paused: await create() });
     await sandboxes.over.destroy();
     await sandboxes.paused.pause();
-    const rest = ["process", "key", "ref", "webhook", "attachment", "snapshot"];
+    const rest = ["process", "key", "ref", "webhook", "attachment", "snapshot", "secret", "approval"];
     owned = await makeNamed(tenants, rest);
     sandboxes.running = await tenants.owner.sandboxes.get(owned.id);
   });
@@ -152,8 +161,10 @@ describe("AZ-1 every route, for everybody who may not", () => {
     "%s: control, its owner is let in",
     async (_, operation) => {
       const named = await makeNamed(tenants, pathNamesOf(operation));
-      const apiKey = operation.path.includes("{webhook}") ? tenants.gateway.apiKey : tenants.ownerKey;
-      const { code } = await ask(operation, { named, apiKey });
+      const isRoots = /\{(webhook|approval)\}/.test(operation.path);
+      const apiKey = isRoots ? tenants.gateway.apiKey : tenants.ownerKey;
+      const body = NAMED_IN_BODIES.find((one) => one.operation === operation.name)?.body(named);
+      const { code } = await ask(operation, { named, apiKey, ...(body && { body }) });
       expect([undefined, "path_not_found", "port_closed", "invalid_state", "invalid_request"]).toContain(
         code,
       );
@@ -212,7 +223,8 @@ describe("AZ-1 every route, for everybody who may not", () => {
         if (state === "paused" && (settled || /\/(resume|start|stop)$/.test(operation.path))) continue;
         const named = { ...owned, id: sandboxes[state].id };
         const { status, code } = await ask(operation, { named, apiKey: tenants.ownerKey });
-        if (status < 300) expect(settled || /pause|extend|recreate/.test(operation.path), state).toBe(true);
+        if (status < 300)
+          expect(settled || /pause|extend|recreate|elevations/.test(operation.path), state).toBe(true);
         else expect(["sandbox_gone", "invalid_state", "not_found"], state).toContain(code);
       }
     },

@@ -7,6 +7,7 @@ export interface NetworkOptions {
   readonly allow?: Rule[];
   readonly rules?: string[];
   readonly learn?: true;
+  readonly ask?: true;
 }
 
 /** `api.example.com`, `*.example.com:8443`, `http://host`, `tcp://host:5432`. Given again, it adds. */
@@ -21,14 +22,15 @@ export function allowance(text: string, before: readonly Rule[] = []): Rule[] {
 }
 
 /** Only what was said: without a word about it, there is no way out. */
-export function networkOf({ allow, rules, learn }: NetworkOptions): { network?: GuardedNetworkInput } {
-  if (!allow && !rules && !learn) return {};
+export function networkOf({ allow, rules, learn, ask }: NetworkOptions): { network?: GuardedNetworkInput } {
+  if (!allow && !rules && !learn && !ask) return {};
   return {
     network: {
       egress: "guarded",
       ...(allow && { rules: allow }),
       ...(rules && { sets: rules }),
       ...(learn && { mode: "audit" }),
+      ...(ask && { mode: "ask" }),
     },
   };
 }

@@ -31,6 +31,8 @@ export interface InstallationOptions {
   readonly resident?: boolean;
   /** For tests, which give the guard a network of its own. */
   readonly guard?: Partial<GuardOptions>;
+  /** For tests, which have less: how long a connection waits for somebody's word. */
+  readonly askPatienceMs?: number;
   /** For tests: told of every step between two side effects. */
   readonly failpoint?: (place: string) => void;
 }
@@ -78,12 +80,14 @@ export async function openInstallation(
       store,
       extensions,
       prices: config.prices,
+      allowUnsafeRuntime: config.allowUnsafeRuntime,
       sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
       packageHosts: config.packageHosts,
       tethered,
       resident,
       guard,
       failpoint,
+      askPatienceMs: options.askPatienceMs,
       snapshots: { dir: join(home, "snapshots"), privateKey: openSigningKey(home) },
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });

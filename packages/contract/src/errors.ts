@@ -37,6 +37,12 @@ export const ERRORS = {
   invalid_request: row(400, "caller", 2, "Correct the fields named in the message."),
   unauthenticated: row(401, "caller", 77, "Send a valid key as `Authorization: Bearer <key>`."),
   policy_denied: row(403, "policy", 77, "Ask for less, or use a key that may do this."),
+  approval_required: row(
+    403,
+    "policy",
+    75,
+    "Somebody else has to approve it (`sandboxer approvals`); then ask again in the same words.",
+  ),
   not_found: row(404, "caller", 66, "Check the id; it may be gone, or belong to somebody else."),
   conflict: row(409, "caller", 75, "Something with that name exists; choose another or use it."),
   invalid_state: row(409, "caller", 75, "Wait for the sandbox to reach a state that allows this."),
@@ -63,6 +69,7 @@ export const ERRORS = {
   no_such_user: row(422, "sandbox", 67, "Name a user of the sandbox's own /etc/passwd."),
   command_not_found: row(422, "sandbox", 127, "Check the spelling and the sandbox's PATH."),
   command_not_executable: row(422, "sandbox", 126, "Make it executable, or run its interpreter."),
+  secret_unavailable: row(409, "caller", 69, "See where the secret comes from; `secrets ls` shows it."),
   setup_failed: row(422, "sandbox", 70, "Correct the setup; the message says how it ended."),
   port_closed: row(409, "sandbox", 69, "Start something that listens on that port, then try again.", {
     retry: true,

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import type { AskedCall } from "./approval.ts";
 import { egressRuleSchema, type GuardedNetwork } from "./network.ts";
+import { secretBindingSchema } from "./secret.ts";
 
 /** One attempt of a sandbox to get out. */
 export const networkCallSchema = z.strictObject({
@@ -40,16 +42,53 @@ export const networkCallListSchema = z.strictObject({
 export const guardedUsersSchema = z.strictObject({
   /** Names, as rights have them. Every list has to allow a connection. */
   shared: z.array(z.array(z.string())),
+  /** Names of secrets. Every list has to have one for it to be put in. */
+  sharedSecrets: z.array(z.array(z.string())),
   own: z.array(
-    z.strictObject({ uid: z.int(), attachmentId: z.string(), rules: z.array(z.string()).optional() }),
+    z.strictObject({
+      uid: z.int(),
+      attachmentId: z.string(),
+      rules: z.array(z.string()).optional(),
+      /** Left out, all that the sandbox has. */
+      secrets: z.array(z.string()).optional(),
+    }),
   ),
 });
 export type GuardedUsers = z.infer<typeof guardedUsersSchema>;
+
+/** A secret as the guard needs it: what is inside, and what goes out in its stead. */
+export const guardedSecretSchema = z.strictObject({
+  name: z.string(),
+  placeholder: z.string(),
+  /** Absent where it may not be used any more: its placeholder is then stopped everywhere. */
+  value: z.string().optional(),
+  bindings: z.array(secretBindingSchema),
+});
+export type GuardedSecret = z.infer<typeof guardedSecretSchema>;
+
+/** A placeholder, or a secret itself, was about to leave by a way that is not its own. */
+export const misuseSchema = z.strictObject({
+  atMs: z.int(),
+  secret: z.string(),
+  /** `foreign`: the placeholder of another sandbox. `pattern`: what looks like somebody's key, by its kind. */
+  what: z.enum(["placeholder", "value", "foreign", "pattern"]),
+  place: z.enum(["header", "query", "path", "body"]),
+  host: z.string(),
+  port: z.int(),
+  attachmentId: z.string().optional(),
+});
+export type Misuse = z.infer<typeof misuseSchema>;
+
+export const elevatedSchema = z.strictObject({ rules: z.array(egressRuleSchema), untilMs: z.int() });
+export type Elevated = z.infer<typeof elevatedSchema>;
 
 /** What holds for a sandbox, all of it. */
 export interface Terms {
   readonly network: GuardedNetwork;
   readonly users: GuardedUsers;
+  readonly secrets: readonly GuardedSecret[];
+  /** More rules, each until its time. */
+  readonly elevated: readonly Elevated[];
 }
 
 /** Watches over the way out of every sandbox that has one. A process of its own. */
@@ -66,7 +105,20 @@ export interface Guard {
   forget(sandboxId: string): void;
   /** What a sandbox tried, oldest first, as far as it is still kept. */
   calls(sandboxId: string, afterSeq?: number): NetworkCall[];
+  /** Who is told when a secret is about to be lost. */
+  onMisuse(hear: (sandboxId: string, misuse: Misuse) => void): void;
+  /** Who decides what rules leave open. Until there is an answer the program waits. */
+  onAsk(hear: (ask: GuardAsk) => void): void;
   close(): Promise<void>;
+}
+
+export interface GuardAsk {
+  readonly sandboxId: string;
+  readonly call: AskedCall;
+  /** Only the first counts. */
+  answer(isAllowed: boolean): void;
+  /** Resolves when the program does not wait any more. */
+  readonly left: Promise<void>;
 }
 
 export interface Protected {

@@ -21,12 +21,25 @@ export const extensionIdSchema = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,31}$/, "an extension id is lower-case letters, digits and -");
 
-/** Names a row of our own: `org_…`, `key_…`, `prn_…`, `evt_…`, `att_…`, `hld_…`. */
+/** Names a row of our own: `org_…`, `key_…`, `prn_…`, `evt_…`, `att_…`, `hld_…`, `sec_…`, `apr_…`. */
 const rowIdPattern = /^[a-z]{3}_[a-z0-9]{20}$/;
 export const rowIdSchema = z.string().regex(rowIdPattern);
 
 export type SandboxId = string;
-export type RowIdKind = "org" | "prn" | "key" | "att" | "evt" | "hld" | "ins" | "req" | "whk" | "con" | "snp";
+export type RowIdKind =
+  | "org"
+  | "prn"
+  | "key"
+  | "att"
+  | "evt"
+  | "hld"
+  | "ins"
+  | "req"
+  | "whk"
+  | "con"
+  | "snp"
+  | "sec"
+  | "apr";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
 

@@ -1,4 +1,19 @@
 export {
+  type Action,
+  APPROVABLE,
+  APPROVAL_STATES,
+  type Approval,
+  type ApprovalState,
+  type AskedCall,
+  approvalListSchema,
+  approvalSchema,
+  askedCallSchema,
+  type DecideBody,
+  decideBodySchema,
+  type ElevateBody,
+  elevateBodySchema,
+} from "./approval.ts";
+export {
   type AttachBody,
   type Attached,
   type Attachment,
@@ -74,10 +89,17 @@ export {
   type WriteOptions,
 } from "./files.ts";
 export {
+  type Elevated,
+  elevatedSchema,
   type Guard,
+  type GuardAsk,
   type GuardDoor,
+  type GuardedSecret,
   type GuardedUsers,
+  guardedSecretSchema,
   guardedUsersSchema,
+  type Misuse,
+  misuseSchema,
   type NetworkCall,
   networkCallListSchema,
   networkCallSchema,
@@ -129,6 +151,7 @@ export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } f
 export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
 export {
+  type Dlp,
   egressRuleSchema,
   type GuardedNetwork,
   type GuardedNetworkInput,
@@ -215,6 +238,17 @@ export {
 export { ROUTING_POLICIES, type RoutePlan, type Routing, routePlanSchema, routingSchema } from "./routing.ts";
 export { type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
+  grantSecretBodySchema,
+  type RotateSecretBody,
+  rotateSecretBodySchema,
+  type Secret,
+  type SecretBinding,
+  type SetSecretBody,
+  secretListSchema,
+  secretSchema,
+  setSecretBodySchema,
+} from "./secret.ts";
+export {
   type ForkBody,
   forkBodySchema,
   forkedSchema,
@@ -247,6 +281,13 @@ export {
   type SandboxSpec,
   sandboxSpecSchema,
 } from "./spec.ts";
+export {
+  type PruneBody,
+  pruneBodySchema,
+  type Stored,
+  type StoreReport,
+  storeSchema,
+} from "./stored.ts";
 export {
   type Audit,
   auditSchema,

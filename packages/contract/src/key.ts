@@ -2,7 +2,13 @@ import { z } from "zod";
 import { nameSchema, rowIdSchema } from "./ids.ts";
 import { OPERATIONS, type Operation, operationSchema, rightsSchema } from "./rights.ts";
 
-const VIEWER = ["sandbox.read", "key.read", "event.read"] as const satisfies Operation[];
+const VIEWER = [
+  "sandbox.read",
+  "key.read",
+  "event.read",
+  "secret.read",
+  "approval.read",
+] as const satisfies Operation[];
 const OPERATOR = [
   ...VIEWER,
   "sandbox.create",
@@ -13,6 +19,7 @@ const OPERATOR = [
   "sandbox.destroy",
   "sandbox.snapshot",
   "sandbox.attach",
+  "sandbox.elevate",
 ] as const satisfies Operation[];
 
 /** Roles are names for operations, nothing more. An admin has all there are. */

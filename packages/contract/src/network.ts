@@ -29,8 +29,8 @@ export const egressRuleSchema = z.strictObject({
     .string()
     .regex(/^[\w./:-]{1,80}$/, "an id is 1 to 80 letters, digits and ./:-_")
     .optional(),
-  /** Of several rules that match, one that denies wins. */
-  effect: z.enum(["allow", "deny"]).default("allow"),
+  /** Of several rules that match, one that denies wins, then one that allows. `ask`: somebody decides each time. */
+  effect: z.enum(["allow", "deny", "ask"]).default("allow"),
   host: hostPatternSchema,
   /** 443 for `https`, 80 for `http`; `tcp` has to name its own. */
   ports: z.array(portSchema).min(1).max(64).optional(),
@@ -52,8 +52,21 @@ export const egressRuleSchema = z.strictObject({
 });
 export type NetworkRule = z.infer<typeof egressRuleSchema>;
 
-/** `audit` lets through what no rule allows, and writes it down: for learning what a run needs. */
-export const networkModeSchema = z.enum(["enforce", "audit"]);
+/**
+ * What becomes of what no rule speaks of: `enforce` denies it, `ask` has somebody decide each time,
+ * `audit` lets it through and writes it down, for learning what a run needs.
+ */
+export const networkModeSchema = z.enum(["enforce", "ask", "audit"]);
+
+/**
+ * What becomes of what looks like somebody's key on its way out, and of bodies that are packed as
+ * nobody here can read. With it, every `https` connection is read. `redact` writes stars instead.
+ */
+const dlpSchema = z.strictObject({
+  onMatch: z.enum(["block", "redact", "ask", "log"]).default("block"),
+  undecodable: z.enum(["block", "allow"]).default("block"),
+});
+export type Dlp = z.infer<typeof dlpSchema>;
 
 /**
  * `deny`: there is no way out, and none can be opened later. `guarded`: there is one, through the
@@ -65,6 +78,8 @@ export const networkSchema = z.discriminatedUnion("egress", [
     egress: z.literal("guarded"),
     mode: networkModeSchema.default("enforce"),
     rules: z.array(egressRuleSchema).max(500).default([]),
+    /** What leaves is looked through for credentials of well-known kinds; left out, only for own secrets. */
+    dlp: dlpSchema.optional(),
     /** Named sets of rules, as in `npm`. */
     sets: z.array(z.string().max(64)).max(64).default([]),
   }),

@@ -5,6 +5,8 @@ export interface Principal {
   readonly id: string;
   readonly orgId: string;
   readonly keyId: string;
+  /** Left out where nobody said; then it is taken for no person. */
+  readonly kind?: "user" | "service" | "agent";
   /** From the root key down to the key in use. Effective rights are what every link allows. */
   readonly chain: readonly Rights[];
   /** The principals of that chain, this one last: all of them see what it keeps private. */

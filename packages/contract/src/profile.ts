@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { approvalsSchema } from "./approval.ts";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
 import { microUsdSchema } from "./money.ts";
@@ -15,6 +16,7 @@ import {
   persistenceSchema,
   rootSchema,
   sandboxSpecSchema,
+  secretsSchema,
 } from "./spec.ts";
 
 const profileNameSchema = z
@@ -45,6 +47,10 @@ export const profileSchema = z.strictObject({
   persistence: persistenceSchema.optional(),
   /** Which ways out it has. A request may take fewer, never others. */
   network: networkSchema.optional(),
+  /** Secrets whose placeholders it has, by name. A request may take fewer, never others. */
+  secrets: secretsSchema.optional(),
+  /** Operations on its sandboxes that wait for somebody else's word. A request may add to them. */
+  approvals: approvalsSchema.optional(),
   /** How much of a machine it may use; each a most. */
   resources: resourcesSchema.optional(),
   /** Whether its sandboxes have a root. */

@@ -24,6 +24,11 @@ export const OPERATIONS = [
   "profile.publish",
   "event.read",
   "webhook.write",
+  "approval.read",
+  "approval.decide",
+  "sandbox.elevate",
+  "secret.read",
+  "secret.write",
   "org.write",
 ] as const;
 export const operationSchema = z.enum(OPERATIONS);

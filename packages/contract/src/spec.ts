@@ -1,9 +1,11 @@
 import { z } from "zod";
+import { approvalsSchema } from "./approval.ts";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
 import { facetSchema } from "./manifest.ts";
 import { networkSchema } from "./network.ts";
 import { limitsSchema, resourcesRequestSchema, resourcesSchema } from "./resources.ts";
+import { secretNameSchema } from "./rights.ts";
 import { workspaceSchema } from "./workspace.ts";
 
 /**
@@ -32,6 +34,9 @@ export const envSchema = z.record(
 export const labelsSchema = z
   .record(z.string().min(1).max(63), z.string().max(255))
   .refine((labels) => Object.keys(labels).length <= 64, "at most 64 labels");
+
+/** By name. Inside there are placeholders; the guard puts the secrets in where they are bound to. */
+export const secretsSchema = z.array(secretNameSchema).max(64);
 
 /**
  * Whether anything in the sandbox may be done as its root, which is nobody outside: by a caller who
@@ -88,6 +93,10 @@ export const sandboxSpecSchema = z.strictObject({
   persistence: persistenceSchema,
   /** Default deny. */
   network: networkSchema,
+  /** None, unless said. */
+  secrets: secretsSchema.optional(),
+  /** Operations on it that wait for somebody else's word. */
+  approvals: approvalsSchema.optional(),
   resources: resourcesSchema,
   /** Whether a limit that the extension cannot hold is a refusal. */
   limits: limitsSchema,
@@ -120,6 +129,8 @@ export const sandboxRequestSchema = z.strictObject({
   isolation: isolationClassSchema.default("process"),
   persistence: persistenceSchema.default("ephemeral"),
   network: networkSchema.default({ egress: "deny" }),
+  secrets: secretsSchema.optional(),
+  approvals: approvalsSchema.optional(),
   resources: resourcesRequestSchema,
   limits: limitsSchema.default("best-effort"),
   root: rootSchema.optional(),

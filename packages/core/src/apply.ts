@@ -1,4 +1,5 @@
 import { type Applied, type ApplyOptions, applyBodySchema, type Principal } from "@sandboxer/contract";
+import { needApproval } from "./approvals/need.ts";
 import { refuseGuest } from "./attachments/acting.ts";
 import { demand } from "./facet.ts";
 import type { House } from "./house.ts";
@@ -20,6 +21,11 @@ export async function apply(
   const asked = parse(applyBodySchema, options);
   const { sandbox, box } = await reach(house, principal, "workspace.apply", idOrName);
   await refuseGuest(house, principal, sandbox);
+  await needApproval(house, principal, "workspace.apply", {
+    sandbox,
+    spec: sandbox.spec,
+    said: { ...asked },
+  });
   const applied = await demand("workspaces", box.workspace).apply(asked);
   await house.journal.record({
     type: "workspace.applied",

@@ -1,6 +1,8 @@
 import type {
   Applied,
   ApplyOptions,
+  Approval,
+  ApprovalState,
   AttachBody,
   Attached,
   Attachment,
@@ -15,6 +17,8 @@ import type {
   CreateOrgBody,
   CreatePreviewBody,
   CreateWebhookBody,
+  DecideBody,
+  ElevateBody,
   Event,
   ExecInput,
   ExtendBody,
@@ -31,16 +35,21 @@ import type {
   Probe,
   Process,
   ProcessInfo,
+  PruneBody,
   PublishedProfile,
   Reachability,
   Receipt,
   RollbackOptions,
   RolledBack,
+  RotateSecretBody,
   Sandbox,
   SandboxState,
+  Secret,
   SetBudgetBody,
   SetKeyBudgetBody,
+  SetSecretBody,
   Snapshot,
+  StoreReport,
   Suggestion,
   TakeSnapshotBody,
   TerminalSize,
@@ -168,6 +177,24 @@ export interface Core {
   followEvents(principal: Principal, query?: EventQuery): Promise<AsyncIterable<Event>>;
   /** Whether the org's whole log is as it was written. */
   verifyAudit(principal: Principal): Promise<Audit>;
+  /** What waits for somebody's word, and what became of the rest; newest first. */
+  listApprovals(principal: Principal, states?: readonly ApprovalState[]): Promise<Approval[]>;
+  getApproval(principal: Principal, approvalId: string): Promise<Approval>;
+  /** Once, by somebody else than who asks. */
+  decideApproval(principal: Principal, approvalId: string, body: DecideBody): Promise<Approval>;
+  /** Asks for more ways out of one sandbox, for a while. */
+  elevate(principal: Principal, idOrName: string, body: ElevateBody): Promise<Approval>;
+  endElevations(principal: Principal, idOrName: string): Promise<Sandbox>;
+  /** What it is, is not shown again by anything. The owner's, and whose above it. */
+  setSecret(principal: Principal, name: string, body: SetSecretBody): Promise<Secret>;
+  /** The caller's own, those granted to it, and those of whom is below it. */
+  listSecrets(principal: Principal): Promise<Secret[]>;
+  /** Another value from now on; placeholders inside stay as they are. */
+  rotateSecret(principal: Principal, name: string, body: RotateSecretBody): Promise<Secret>;
+  grantSecret(principal: Principal, name: string, body: { readonly keyId: string }): Promise<Secret>;
+  /** From that key and from everything derived from it. */
+  revokeSecret(principal: Principal, name: string, keyId: string): Promise<Secret>;
+  deleteSecret(principal: Principal, name: string): Promise<void>;
   createWebhook(
     principal: Principal,
     body: CreateWebhookBody,
@@ -177,6 +204,10 @@ export interface Core {
   deleteWebhook(principal: Principal, webhookId: string): Promise<void>;
   /** How many sandboxes the org has in each state. The root key's alone. */
   census(principal: Principal): Promise<ReadonlyMap<SandboxState, number>>;
+  /** What takes room, and who needs it. The installation's root key's alone. */
+  listStored(principal: Principal): Promise<StoreReport>;
+  /** Removes what nobody needs, or only says what that is. */
+  prune(principal: Principal, body?: PruneBody): Promise<StoreReport>;
   /** What every extension says of this machine. */
   doctor(): Promise<ReadonlyMap<string, Probe>>;
   /** Puts right what a crash left behind, then watches the clock. */

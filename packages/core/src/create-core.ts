@@ -2,6 +2,10 @@ import { randomBytes } from "node:crypto";
 import { type Extension, type Guard, newRowId, SandboxerError } from "@sandboxer/contract";
 import { enterAccess, openAccess, standIn } from "./access.ts";
 import { apply } from "./apply.ts";
+import { getApproval, listApprovals } from "./approvals/approvals.ts";
+import { answerAsks } from "./approvals/connections.ts";
+import { decideApproval } from "./approvals/decide.ts";
+import { elevate, endElevations } from "./approvals/elevate.ts";
 import { attachProcess } from "./attach-process.ts";
 import { attach } from "./attachments/attach.ts";
 import { detach, listAttachments } from "./attachments/detach.ts";
@@ -18,6 +22,7 @@ import { diff } from "./diff.ts";
 import { createDenials, recordIfDenied } from "./events/denials.ts";
 import { followEvents, listEvents, verifyAudit } from "./events/follow.ts";
 import { createJournal } from "./events/journal.ts";
+import { recordMisuses } from "./events/misuses.ts";
 import { exec } from "./exec.ts";
 import { explain } from "./explain.ts";
 import { extend } from "./extend.ts";
@@ -52,13 +57,16 @@ import { type Report, reportAsWarning } from "./report.ts";
 import { resize } from "./resize.ts";
 import { resume } from "./resume.ts";
 import { rollback } from "./rollback.ts";
+import { grantSecret, revokeSecret } from "./secrets/grants.ts";
 import { createSealer, type Sealer } from "./secrets/sealer.ts";
+import { deleteSecret, listSecrets, rotateSecret, setSecret } from "./secrets/secrets.ts";
 import { fork } from "./snapshots/fork.ts";
 import { openShelf, type ShelfOptions } from "./snapshots/shelf.ts";
 import { deleteSnapshot, exportSnapshot, importSnapshot, listSnapshots } from "./snapshots/snapshots.ts";
 import { takeSnapshot } from "./snapshots/take.ts";
 import { stop } from "./stop.ts";
 import type { Store } from "./store/store.ts";
+import { listStored, prune } from "./stored.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
 import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
 
@@ -71,10 +79,14 @@ export interface CoreOptions {
   readonly clock?: Clock;
   /** What the operator asks for an hour on an extension, instead of what its manifest says. */
   readonly prices?: Prices;
+  /** Extensions that are used although what they run on is known to be unsafe; each sandbox records it. */
+  readonly allowUnsafeRuntime?: readonly string[];
   /** The longest that is held for at once; an hour, unless said otherwise. */
   readonly holdSliceMs?: number;
   /** How long a box that the store does not know is kept, paused; a quarter of an hour, unless said otherwise. */
   readonly orphanGraceMs?: number;
+  /** How long a connection waits for somebody's word; two minutes, unless said otherwise. */
+  readonly askPatienceMs?: number | undefined;
   /** How webhooks get out: to the open internet and nowhere else, unless a test brings its own. */
   readonly webhookNetwork?: WebhookNetwork;
   /** Stays open when core closes. Without one, no sandbox can have a way out. */
@@ -98,7 +110,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
   const { store, extensions, clock = systemClock, report = reportAsWarning } = options;
   if (options.packageHosts) usePackageHosts(options.packageHosts);
   const journal = createJournal(store, report);
-  const registry = createRegistry(extensions, clock, options.prices);
+  const registry = createRegistry(extensions, clock, options.prices, options.allowUnsafeRuntime);
   const installationId = await store.claimMeta("installation-id", newRowId("ins"));
   const house: House = {
     store,
@@ -123,12 +135,14 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     orphans: new Map(),
     orphanGraceMs: options.orphanGraceMs ?? ORPHAN_GRACE_MS,
     claims: new Map(),
+    secretValues: new Map(),
     turns: new Map(),
     unpaid: new Map(),
     sealer: options.sealer ?? createSealer(randomBytes(32)),
     webhookNetwork: options.webhookNetwork ?? OPEN_INTERNET,
     guard: options.guard,
     resident: options.resident ?? false,
+    askPatienceMs: options.askPatienceMs ?? ASK_PATIENCE_MS,
     holdSliceMs: options.holdSliceMs ?? HOLD_SLICE_MS,
   };
   return house;
@@ -138,6 +152,10 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   // A connection that breaks by itself is the first word of a box that died.
   const house = await openHouse(options, (id) => house.teardowns.has(id) || background.lookSoon());
   const background = createBackground(house);
+  if (house.guard) {
+    recordMisuses(house, house.guard);
+    answerAsks(house, house.guard);
+  }
   const verb = onlyOurErrors(house);
 
   return {
@@ -193,10 +211,13 @@ function verbsOf(house: House): Omit<Core, "start" | "close"> {
     listEvents: verb(listEvents),
     followEvents: verb(followEvents),
     verifyAudit: verb(verifyAudit),
+    ...trustVerbs(verb),
     createWebhook: verb(createWebhook),
     listWebhooks: verb(listWebhooks),
     deleteWebhook: verb(deleteWebhook),
     census: verb(census),
+    listStored: verb(listStored),
+    prune: verb(prune),
     doctor: verb(() => house.registry.doctor()),
   };
 }
@@ -212,6 +233,24 @@ function claimedWhenAsked(store: Store, key: string, make: () => string): () => 
 
 const HOLD_SLICE_MS = 3_600_000;
 const ORPHAN_GRACE_MS = 900_000;
+const ASK_PATIENCE_MS = 120_000;
+
+/** Secrets, and what waits for somebody's word. */
+function trustVerbs(verb: ReturnType<typeof onlyOurErrors>) {
+  return {
+    setSecret: verb(setSecret),
+    listSecrets: verb(listSecrets),
+    rotateSecret: verb(rotateSecret),
+    grantSecret: verb(grantSecret),
+    revokeSecret: verb(revokeSecret),
+    deleteSecret: verb(deleteSecret),
+    listApprovals: verb(listApprovals),
+    getApproval: verb(getApproval),
+    decideApproval: verb(decideApproval),
+    elevate: verb(elevate),
+    endElevations: verb(endElevations),
+  };
+}
 
 /** What happens inside a sandbox, and with what it works on. */
 function insideVerbs(verb: ReturnType<typeof onlyOurErrors>) {

@@ -5,6 +5,7 @@ import {
   type Sandbox,
   SandboxerError,
 } from "@sandboxer/contract";
+import { needApproval } from "./approvals/need.ts";
 import { hold } from "./hold.ts";
 import type { House } from "./house.ts";
 import { answerOnce, claimOf, type Once } from "./idempotency.ts";
@@ -53,6 +54,10 @@ async function make(
   claim: Claim | undefined,
   layers: readonly string[] | undefined,
 ): Promise<Sandbox> {
+  const { profile, name, spec } = narrowed;
+  const { image, network, workspace, secrets, ttlMs } = spec;
+  const said = { profile, name, image, network, workspace, secrets, ttlMs };
+  await needApproval(house, principal, "sandbox.create", { spec, said, exact: [said, spec] });
   // 2 plan
   const plan = route(narrowed.spec, await house.registry.offers(), narrowed.routing);
   if (plan.candidates.length === 0) throw noCandidate(plan);

@@ -1,4 +1,5 @@
 import { isOver, type Principal, type Sandbox } from "@sandboxer/contract";
+import { needApproval } from "./approvals/need.ts";
 import { refuseGuest } from "./attachments/acting.ts";
 import type { House } from "./house.ts";
 import { teardown } from "./lifecycle/teardown.ts";
@@ -11,6 +12,7 @@ export async function destroy(house: House, principal: Principal, idOrName: stri
   const sandbox = await findSandbox(house, principal, idOrName);
   await refuseGuest(house, principal, sandbox);
   if (isOver(sandbox.state)) return sandbox;
+  await needApproval(house, principal, "sandbox.destroy", { sandbox, spec: sandbox.spec, said: {} });
   return teardown(house, sandbox.id, {
     ending: "destroyed",
     reason: "asked for",

@@ -1,4 +1,5 @@
 import { type ExecInput, execRequestSchema, type Principal, type Process } from "@sandboxer/contract";
+import { needApproval } from "./approvals/need.ts";
 import { actingIn } from "./attachments/acting.ts";
 import { actAs, userOf } from "./attachments/confine.ts";
 import { demand } from "./facet.ts";
@@ -21,10 +22,13 @@ export async function exec(
   const request = parse(execRequestSchema, input);
   const { sandbox, box } = await reach(house, principal, "sandbox.exec", idOrName);
   if (request.pty) demand("pty", box.pty);
+  const { argv, cwd, user, env } = request;
+  const said = { argv, cwd, user, variables: Object.keys(env) };
+  await needApproval(house, principal, "sandbox.exec", { sandbox, spec: sandbox.spec, said, exact: request });
   const { id: sandboxId, orgId } = sandbox;
   const attachment = await actingIn(house, principal, sandbox);
   // A first use may have made it, and it may have less than those before it.
-  if (attachment.rules) await tellGuard(house, sandbox);
+  if (attachment.rules || attachment.secrets) await tellGuard(house, sandbox);
   const acting = { ...request, ...actAs(await userOf(attachment, box), request.user) };
   house.pass("exec.attached");
   // The program's name only: arguments and variables may hold secrets, and the log is forever.

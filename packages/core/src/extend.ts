@@ -5,6 +5,7 @@ import {
   type Sandbox,
   SandboxerError,
 } from "@sandboxer/contract";
+import { needApproval } from "./approvals/need.ts";
 import { refuseGuest } from "./attachments/acting.ts";
 import type { House } from "./house.ts";
 import { parse } from "./parse.ts";
@@ -24,7 +25,8 @@ export async function extend(
   const { ttlMs } = parse(extendBodySchema, body);
   const sandbox = await findSandbox(house, principal, idOrName);
   await refuseGuest(house, principal, sandbox);
-  const { id } = sandbox;
+  const { id, spec } = sandbox;
+  await needApproval(house, principal, "sandbox.extend", { sandbox, spec, said: { ttlMs } });
   return inTurn(house, id, () => move(house, principal, id, ttlMs));
 }
 

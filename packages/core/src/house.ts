@@ -51,6 +51,8 @@ export interface House {
   readonly orphanGraceMs: number;
   /** The longest that is paid for at once. */
   readonly holdSliceMs: number;
+  /** How long a connection waits for somebody's word. */
+  readonly askPatienceMs: number;
   readonly webhookNetwork: WebhookNetwork;
   /** Absent where nobody can guard: then no sandbox has a way out. */
   readonly guard?: Guard | undefined;
@@ -58,6 +60,11 @@ export interface House {
   readonly resident: boolean;
   /** For secrets that must be read again; its key is not in the store. */
   readonly sealer: Sealer;
+  /** What commands of other vaults said, by secret. */
+  readonly secretValues: Map<
+    string,
+    { readonly value: string; readonly version: number; readonly atMs: number }
+  >;
   /** Where snapshots are kept, if they are. */
   readonly shelf: Shelf | undefined;
   readonly report: Report;

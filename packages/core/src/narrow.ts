@@ -2,6 +2,7 @@ import { type CreateBody, type Principal, SandboxerError, type Visibility } from
 import type { House } from "./house.ts";
 import { authorizeCreate, authorizeProfile } from "./policy/authorize.ts";
 import { withProfile } from "./profiles/profiles.ts";
+import { admitSecrets } from "./secrets/terms.ts";
 
 /** What was asked, within its profile and within every link of the caller's chain. */
 export async function narrow(house: House, principal: Principal, asked: CreateBody) {
@@ -9,6 +10,7 @@ export async function narrow(house: House, principal: Principal, asked: CreateBo
   authorizeProfile(principal.chain, profile);
   const allowed = authorizeCreate(principal.chain, body);
   const spec = pool === undefined ? allowed.spec : { ...allowed.spec, pool };
+  await admitSecrets(house, principal, spec);
   return { ...allowed, spec, visibility: visibilityOf(principal, allowed), profile };
 }
 

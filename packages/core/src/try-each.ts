@@ -3,6 +3,7 @@ import type { House } from "./house.ts";
 import { TRUST_VARIABLES } from "./network/trust.ts";
 import { ask, callContext } from "./registry/registry.ts";
 import type { Candidate } from "./route/route.ts";
+import { placeholderVariables } from "./secrets/terms.ts";
 
 const CREATE_PATIENCE_MS = 120_000;
 const CLEANUP_PATIENCE_MS = 10_000;
@@ -35,6 +36,7 @@ export async function tryEach(
   layers?: readonly string[],
 ): Promise<Taken> {
   const attempts: Attempt[] = [];
+  const spec = await specOf(house, sandbox);
   for (const [index, candidate] of candidates.entries()) {
     const { extensionId } = candidate;
     const triedAtMs = house.clock.nowMs();
@@ -42,7 +44,7 @@ export async function tryEach(
     const tookMs = () => Math.round(house.clock.monotonicMs() - since);
     try {
       const box = await ask(house.registry.get(extensionId), (extension) =>
-        extension.create(specOf(sandbox), {
+        extension.create(spec, {
           ...callContext(house.installationId, CREATE_PATIENCE_MS),
           sandboxId: sandbox.id,
           orgId: sandbox.orgId,
@@ -76,9 +78,11 @@ function tell(house: House, { id: sandboxId, orgId }: Sandbox, extensionId: stri
 }
 
 /** What the extension is asked for. Its row keeps what was asked of us. */
-export function specOf({ spec }: Sandbox): SandboxSpec {
+export async function specOf(house: House, sandbox: Sandbox): Promise<SandboxSpec> {
+  const { spec } = sandbox;
   if (spec.network.egress === "deny") return spec;
-  return { ...spec, env: { ...TRUST_VARIABLES, ...spec.env } };
+  const placeholders = await placeholderVariables(house, sandbox);
+  return { ...spec, env: { ...TRUST_VARIABLES, ...spec.env, ...placeholders } };
 }
 
 /** The row says `failed` and the hold is released; the error says what was tried. */

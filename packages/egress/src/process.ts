@@ -28,6 +28,8 @@ export interface Keeping {
   hear(message: Record<string, unknown>): void;
   /** It runs, for the first time or again, and knows nothing yet. */
   started(): void;
+  /** It is no more, and neither is who waited in it. */
+  gone(): void;
   /** Whether there is still something to guard. */
   isNeeded(): boolean;
 }
@@ -49,6 +51,7 @@ export function keepGuard(options: GuardOptions, keeping: Keeping): GuardProcess
     started.once("close", () => {
       if (child !== started) return;
       child = undefined;
+      keeping.gone();
       if (!isClosed && keeping.isNeeded()) restart = setTimeout(start, RESTART_AFTER_MS);
     });
     keeping.started();

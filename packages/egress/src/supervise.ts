@@ -1,10 +1,13 @@
 import {
   type Guard,
   type GuardDoor,
+  type Misuse,
+  misuseSchema,
   type NetworkCall,
   SandboxerError,
   type Terms,
 } from "@sandboxer/contract";
+import { createAsking } from "./asking.ts";
 import { type GuardOptions, keepGuard } from "./process.ts";
 import { type AuthorityKeys, newAuthority } from "./tls/certificate.ts";
 
@@ -30,15 +33,21 @@ interface Watched {
 /** The gateway's side of the guard. */
 export function createGuard(options: GuardOptions): Guard {
   const watched = new Map<string, Watched>();
+  const asking = createAsking((order) => guard.say(order));
+  let misused: (sandboxId: string, misuse: Misuse) => void = () => {};
 
   const tell = (sandbox: string, { door, terms, authority }: Watched): void =>
     guard.say({ op: "protect", sandbox, socket: door.socketPath, ...terms, authority });
-  const hear = ({ event, sandbox, key, call, reason, turn }: Record<string, unknown>): void => {
+  const hear = (message: Record<string, unknown>): void => {
+    const { event, sandbox, key, call, reason, turn, misuse, question } = message;
     const one = watched.get(String(sandbox));
     if (!one) return;
     if (event === "watching") one.watching.resolve();
     else if (event === "changed") one.turns.get(Number(turn))?.();
     else if (event === "call") remember(one, Number(key), call as Omit<NetworkCall, "seq">);
+    else if (event === "ask") asking.hear(message);
+    else if (event === "left") asking.leave(Number(question));
+    else if (event === "misused") misused(String(sandbox), misuseSchema.parse(misuse));
     else if (event === "lost") {
       one.watching.reject(unavailable(String(reason)));
       // It may have been somebody else's turn. Until then the sandbox itself refuses everything.
@@ -56,6 +65,7 @@ export function createGuard(options: GuardOptions): Guard {
         tell(sandbox, one);
       }
     },
+    gone: asking.leaveAll,
     isNeeded: () => watched.size > 0,
   });
   const forget = (sandbox: string): void => {
@@ -92,6 +102,10 @@ export function createGuard(options: GuardOptions): Guard {
     forget,
     calls: (sandboxId, afterSeq = 0) =>
       (watched.get(sandboxId)?.calls ?? []).filter(({ seq }) => seq > afterSeq),
+    onAsk: asking.onAsk,
+    onMisuse: (hearer) => {
+      misused = hearer;
+    },
     close: () => guard.close(),
   };
 }

@@ -13,14 +13,17 @@ import {
   type Whoami,
   whoamiSchema,
 } from "@sandboxer/contract";
+import { type Approvals, openApprovals } from "./approvals.ts";
 import { type Attachments, openAttachments } from "./attachments.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { type Log, openLog, openWebhooks, type Webhooks } from "./log.ts";
 import { type Orgs, openOrgs } from "./orgs.ts";
 import { openProfiles, type Profiles } from "./profiles.ts";
 import { openSandbox, type Sandbox } from "./sandbox.ts";
+import { openSecrets, type Secrets } from "./secrets.ts";
 import { openSnapshotShelf, type SnapshotShelf } from "./snapshots.ts";
 import type { SocketMaker } from "./sockets.ts";
+import { openStoreView, type StoreView } from "./store.ts";
 import { createTransport, type Fetch, type Once } from "./transport.ts";
 
 export interface ClientOptions {
@@ -57,7 +60,10 @@ export interface Client {
   readonly orgs: Orgs;
   readonly keys: Keys;
   readonly profiles: Profiles;
+  readonly secrets: Secrets;
+  readonly approvals: Approvals;
   readonly snapshots: SnapshotShelf;
+  readonly store: StoreView;
   readonly events: Log;
   readonly webhooks: Webhooks;
   readonly budget: {
@@ -117,7 +123,10 @@ export function createClient(options: ClientOptions): Client {
     orgs: openOrgs(transport),
     keys: openKeys(transport),
     profiles: openProfiles(transport),
+    secrets: openSecrets(transport),
+    approvals: openApprovals(transport),
     snapshots: openSnapshotShelf(transport),
+    store: openStoreView(transport),
     events: openLog(transport),
     webhooks: openWebhooks(transport),
     budget: {

@@ -1,3 +1,4 @@
+export type { Approvals } from "./approvals.ts";
 export type { Attachments } from "./attachments.ts";
 export { type Client, type ClientOptions, createClient, type ListOptions, type Page } from "./client.ts";
 export type { Keys } from "./keys.ts";
@@ -6,5 +7,6 @@ export type { Orgs } from "./orgs.ts";
 export type { RemoteProcess } from "./process.ts";
 export type { Profiles } from "./profiles.ts";
 export type { RunOptions, Sandbox, Way } from "./sandbox.ts";
+export type { Secrets } from "./secrets.ts";
 export type { SocketMaker } from "./sockets.ts";
 export type { Fetch, Once } from "./transport.ts";

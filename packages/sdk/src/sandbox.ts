@@ -1,6 +1,9 @@
 import {
+  type Approval,
+  approvalSchema,
   type Changes,
   collect,
+  type ElevateBody,
   type ExecInput,
   type ExecResult,
   type Files,
@@ -92,6 +95,10 @@ export interface Sandbox {
   changeNetwork(network: GuardedNetworkInput): Promise<SandboxInfo>;
   /** What it tried to reach, and the rules that would have allowed what was not. */
   networkCalls(afterSeq?: number): Promise<{ calls: NetworkCall[]; proposed: NetworkRule[] }>;
+  /** Asks for more ways out, for a while; somebody else has to say yes. */
+  elevate(body: ElevateBody): Promise<Approval>;
+  /** Takes back at once what was opened for a while. */
+  endElevations(): Promise<SandboxInfo>;
   /** Its files as they are now; `create` takes its id as `from`. */
   snapshot(body?: TakeSnapshotBody): Promise<Snapshot>;
   /** So many new ones as this one is now. */
@@ -166,6 +173,8 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
     changeNetwork: (network) => change("PUT", "/network", { json: network }),
     networkCalls: (after = 0) =>
       transport.ask(networkCallListSchema, "GET", `${path}/network/calls`, { query: { after } }),
+    elevate: (json) => transport.ask(approvalSchema, "POST", `${path}/elevations`, { json }),
+    endElevations: () => change("DELETE", "/elevations"),
     snapshot: (body = {}) => transport.ask(snapshotSchema, "POST", `${path}/snapshots`, { json: body }),
     async fork(count = 1) {
       const answer = await transport.ask(forkedSchema, "POST", `${path}/fork`, { json: { count } });

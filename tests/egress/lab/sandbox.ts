@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CreateBody, ExecResult, GuardedNetworkInput } from "@sandboxer/contract";
-import { type Gateway, openGateway, silent } from "@sandboxer/gateway";
+import { type Gateway, type Log, openGateway, silent } from "@sandboxer/gateway";
 import { type Client, createClient, type Sandbox } from "@sandboxer/sdk";
 import { endProcessesOf } from "../../capabilities/processes.ts";
 import { type Lab, openLab } from "./lab.ts";
@@ -19,7 +19,15 @@ export interface Bench {
   close(): Promise<void>;
 }
 
-export async function openBench(environment: Record<string, string> = {}): Promise<Bench> {
+export interface BenchOptions {
+  readonly log?: Log;
+  readonly askPatienceMs?: number;
+}
+
+export async function openBench(
+  environment: Record<string, string> = {},
+  { log = silent, ...options }: BenchOptions = {},
+): Promise<Bench> {
   Object.assign(process.env, environment);
   const home = await mkdtemp(join(tmpdir(), "sandboxer-egress-"));
   const lab = await openLab();
@@ -28,7 +36,7 @@ export async function openBench(environment: Record<string, string> = {}): Promi
   await writeFile(caFile, ca);
   const guard = { prefix: lab.prefix, dns: lab.dns, caFile };
   const open = async () => {
-    const opened = await openGateway({ home, listen: false, log: silent, guard });
+    const opened = await openGateway({ home, listen: false, log, guard, ...options });
     const { apiKey, fetch } = opened;
     return { gateway: opened, client: createClient({ url: "http://localhost", apiKey, fetch }) };
   };

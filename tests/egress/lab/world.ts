@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
 import { createSecureContext, type SecureContext } from "node:tls";
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { authorityOf, newAuthority } from "../../../packages/egress/src/tls/certificate.ts";
 import { serveDns } from "./dns.ts";
 import type { Recorded, WorldAnswer, WorldOrder } from "./lab.ts";
@@ -15,6 +17,8 @@ const authority = authorityOf(keys);
 const stranger = authorityOf(newAuthority("nobody"));
 const contexts = new Map<string, SecureContext>();
 const live = new Set<Socket>();
+let acceptedKey = "";
+let folder = "";
 
 serveDns(zone, (question) => records.push({ kind: "dns", what: question }));
 
@@ -38,11 +42,57 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   records.push({ kind: "request", what: `${method} ${url}`, headers: rawHeaders, body });
   const big = /^\/bytes\/(\d+)$/.exec(url)?.[1];
   if (big) return void response.end(Buffer.alloc(Number(big), 120));
+  if (url.startsWith("/static/")) return void give(response, url.slice("/static/".length));
+  if (url === "/v1/messages") return void say(response, request.headers["x-api-key"] === acceptedKey);
+  if (url.startsWith("/v1/reflect")) return void reflect(request, response, body);
   if (url.startsWith("/echo")) return void response.end(`${rawHeaders.join("\n")}\n${body}`);
   if (url.startsWith("/redirect"))
     return void response.writeHead(302, { location: "https://evil.test/" }).end();
   response.end(`hello from ${request.headers.host}\n`);
 }
+
+function give(response: ServerResponse, path: string): void {
+  try {
+    response.end(readFileSync(join(folder, decodeURIComponent(path.split("?")[0] ?? ""))));
+  } catch {
+    response.writeHead(404).end();
+  }
+}
+
+/** As much of a model API as a key needs to be tried on. */
+function say(response: ServerResponse, isWelcome: boolean): void {
+  const answer = isWelcome
+    ? { type: "message", content: [{ type: "text", text: "four" }] }
+    : { type: "error", error: { type: "authentication_error" } };
+  response
+    .writeHead(isWelcome ? 200 : 401, { "content-type": "application/json" })
+    .end(JSON.stringify(answer));
+}
+
+/** Sends back whatever came, everywhere an answer has room for it, packed as the query says. */
+function reflect(request: IncomingMessage, response: ServerResponse, body: string): void {
+  const key = String(request.headers["x-api-key"] ?? "");
+  const told = [key, encodeURIComponent(key), Buffer.from(`u:${key}`).toString("base64")].join("\n");
+  const text = `${request.rawHeaders.join("\n")}\n${told}\n${Buffer.from(key).toString("hex")}\n${body}`;
+  const coding = new URL(request.url ?? "", "http://here").searchParams.get("coding") ?? "";
+  const packed = PACKERS[coding]?.(text) ?? Buffer.from(text, "latin1");
+  response.writeHead(200, `seen ${key}`, {
+    "set-cookie": `session=${key}`,
+    location: `https://elsewhere.test/?key=${encodeURIComponent(key)}`,
+    "x-basic": Buffer.from(`u:${key}`).toString("base64"),
+    ...(coding && { "content-encoding": coding }),
+  });
+  // Cut in the middle of wherever the secret may be.
+  for (let at = 0; at < packed.length; at += 7) response.write(packed.subarray(at, at + 7));
+  response.end();
+}
+
+const PACKERS: Readonly<Record<string, (text: string) => Buffer>> = {
+  gzip: gzipSync,
+  br: brotliCompressSync,
+  deflate: deflateSync,
+  zstd: zstdCompressSync,
+};
 
 function note(socket: Socket): void {
   records.push({ kind: "connection", what: `${socket.localAddress}:${socket.localPort}` });
@@ -86,6 +136,8 @@ function packets(): number {
 process.on("message", (order: WorldOrder) => {
   const say = (given: WorldAnswer) => process.send?.({ ...given, id: order.id });
   if (order.op === "name") zone.set(order.name, order.answers);
+  if (order.op === "accept") acceptedKey = order.key;
+  if (order.op === "serve") folder = order.dir;
   if (order.op === "clear") records.splice(0);
   say({ records: [...records], packets: packets(), live: live.size, ca: keys.certificate });
 });

@@ -1,3 +1,4 @@
+import type { SandboxerError } from "@sandboxer/contract";
 import type { Client } from "@sandboxer/sdk";
 import type { Named, Operation } from "./operations.ts";
 import { absent } from "./tenants.ts";
@@ -8,7 +9,8 @@ const EVERYBODY: readonly Outsider[] = ["stranger", "sibling"];
 
 /**
  * For everything that a path can name, from whom it is hidden. Profiles and webhooks are their
- * whole org's; a port is a number, and what it is a port of is named beside it.
+ * whole org's; a port is a number, and what it is a port of is named beside it, as the secret is
+ * that somebody has been granted.
  */
 const HIDDEN_FROM: Readonly<Record<keyof Named, readonly Outsider[]>> = {
   id: EVERYBODY,
@@ -17,10 +19,16 @@ const HIDDEN_FROM: Readonly<Record<keyof Named, readonly Outsider[]>> = {
   key: EVERYBODY,
   attachment: EVERYBODY,
   snapshot: EVERYBODY,
+  secret: EVERYBODY,
+  approval: EVERYBODY,
   ref: ["stranger"],
   webhook: ["stranger"],
   port: [],
+  grantee: [],
 };
+
+/** They make what they name, where it is not there. */
+export const MAKES = ["PUT /v1/secrets/{secret}"];
 
 /** Somebody is hidden from whatever hides any of the names. */
 export function hiddenFrom(names: readonly string[]): Outsider[] {
@@ -57,6 +65,11 @@ export const NAMED_IN_BODIES: readonly Naming[] = [
     names: ["snapshot"],
     isBlind: true,
     body: ({ snapshot: from }) => ({ from }),
+  },
+  {
+    operation: "POST /v1/secrets/{secret}/grants",
+    names: ["secret"],
+    body: ({ grantee: keyId }) => ({ keyId }),
   },
   { operation: "POST /v1/profiles/suggest", names: ["id"], body: ({ id: sandbox }) => ({ sandbox }) },
   {
@@ -110,6 +123,21 @@ export async function makeNamed(
       made.attachment = attachment.id;
     }
     if (wants("snapshot")) made.snapshot = (await sandbox.snapshot()).id;
+  }
+  if (wants("approval")) {
+    const asking = await owner.sandboxes.create({ ttlMs: 600_000, approvals: ["sandbox.snapshot"] });
+    const refusal: SandboxerError = await asking.snapshot().then(
+      () => undefined as never,
+      (error) => error,
+    );
+    made.approval = String(refusal.details?.approvalId);
+  }
+  if (wants("secret", "grantee")) {
+    made.secret = "OWNED";
+    const bindings = [{ host: "api.example.com", place: { in: "header" as const, name: "authorization" } }];
+    await owner.secrets.set(made.secret, { value: "a-secret-value", bindings });
+    made.grantee = (await owner.keys.create({})).key.id;
+    await owner.secrets.grant(made.secret, made.grantee);
   }
   if (wants("key")) made.key = (await owner.keys.create({})).key.id;
   if (wants("ref")) {

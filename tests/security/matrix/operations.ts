@@ -71,7 +71,18 @@ export function operationsOf({ paths, components }: Document): Operation[] {
 /** Things a path can name. A route that names another kind must be made known here first. */
 export type Named = Readonly<
   Record<
-    "id" | "process" | "port" | "connection" | "key" | "ref" | "webhook" | "attachment" | "snapshot",
+    | "id"
+    | "process"
+    | "port"
+    | "connection"
+    | "key"
+    | "ref"
+    | "webhook"
+    | "attachment"
+    | "snapshot"
+    | "secret"
+    | "grantee"
+    | "approval",
     string
   >
 >;

@@ -77,5 +77,8 @@ export function absent(): Named {
     webhook: newRowId("whk"),
     attachment: newRowId("att"),
     snapshot: newRowId("snp"),
+    secret: "NOSUCH",
+    grantee: newRowId("key"),
+    approval: newRowId("apr"),
   };
 }

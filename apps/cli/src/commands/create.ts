@@ -16,6 +16,7 @@ import { waiting } from "../waiting.ts";
 import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
 interface Options extends NetworkOptions, WorkspaceOptions {
+  readonly secrets?: string[];
   readonly name?: string;
   readonly profile?: string;
   readonly ttl?: number;
@@ -63,6 +64,8 @@ export function register(program: Command): void {
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
     .option("--allow <host>", "a host it may reach, as in api.example.com or tcp://db.dev:5432", allowance)
     .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
+    .option("--ask", "have somebody decide about what no rule allows: `sandboxer approvals`")
+    .option("--secrets <list>", "secrets it uses without seeing them, by name", list)
     .option("--learn", "let through what no rule allows, and write it down")
     .option("--from <snapshot>", "start from a snapshot, by id or name")
     .option("--visibility <who>", "who else sees it: private, team or org (default: private)")
@@ -150,6 +153,7 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(Object.keys(consumer).length > 0 && { consumer }),
     ...(Object.keys(routing).length > 0 && { routing }),
     ...networkOf(options),
+    ...(options.secrets && { secrets: options.secrets }),
     ...(requireLimits && { limits: "required" as const }),
     ...(!root && { root: "denied" as const }),
     env,

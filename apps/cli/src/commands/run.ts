@@ -8,6 +8,7 @@ import { waiting } from "../waiting.ts";
 import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
 interface Options extends NetworkOptions, WorkspaceOptions {
+  readonly secrets?: string[];
   readonly name?: string;
   readonly env?: Record<string, string>;
   readonly cwd?: string;
@@ -31,6 +32,8 @@ export function register(program: Command): void {
     .option("--rootfs <folder>", "use this folder as the root instead of this machine's programs")
     .option("--allow <host>", "a host it may reach, as in api.example.com", allowance)
     .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
+    .option("--ask", "have somebody decide about what no rule allows: `sandboxer approvals`")
+    .option("--secrets <list>", "secrets it uses without seeing them, by name", list)
     .option("--name <name>", "a name for the sandbox, to find what it changed in its workspace")
     .option("-t, --tty", "give the command this terminal, and what is typed here")
     .option("--json", "give errors as JSON")
@@ -62,6 +65,7 @@ async function run(argv: string[], options: Options): Promise<void> {
         ...(name !== undefined && { name }),
         image: imageOf({ image, rootfs }),
         ...networkOf(options),
+        ...(options.secrets && { secrets: options.secrets }),
         ...workspaceOf(options),
         ...lifetime(ttl, timeout),
       };

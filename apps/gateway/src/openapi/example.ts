@@ -24,13 +24,16 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
   message: "the namespaces that sandboxes are made of are there",
   signal: "TERM",
   process: "p1",
+  secret: "ANTHROPIC_API_KEY",
+  value: "aGVsbG8K",
+  host: "api.example.com",
 };
 
 /** Tried in order where only a form is known. */
 const TEXTS = [
   "demo",
   ID,
-  ...["key", "whk", "con", "evt", "att", "org"].map((kind) => `${kind}_${ID}`),
+  ...["key", "whk", "con", "evt", "att", "org", "sec", "apr"].map((kind) => `${kind}_${ID}`),
   "python@1",
   "1",
   "0644",

@@ -1,3 +1,4 @@
+import { approvalRoutes } from "./approvals.ts";
 import { attachmentRoutes } from "./attachments.ts";
 import { attributeRoutes } from "./attributes.ts";
 import { budgetRoutes } from "./budget.ts";
@@ -13,6 +14,7 @@ import { profileRoutes } from "./profiles.ts";
 import { referenceRoutes } from "./reference.ts";
 import type { Route } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
+import { secretRoutes } from "./secrets.ts";
 import { snapshotRoutes } from "./snapshots.ts";
 import { systemRoutes } from "./system.ts";
 import { treeRoutes } from "./trees.ts";
@@ -26,6 +28,8 @@ export const ROUTES: readonly Route[] = [
   ...orgRoutes,
   ...keyRoutes,
   ...budgetRoutes,
+  ...secretRoutes,
+  ...approvalRoutes,
   ...profileRoutes,
   ...eventRoutes,
   ...sandboxRoutes,

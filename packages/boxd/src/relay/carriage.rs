@@ -84,6 +84,7 @@ impl Tunnel {
         let room = |flow: &Flow| if flow.wants_to_write() { writes } else { 0 };
         let wanted = match &self.stage {
             Stage::Proxied(_) | Stage::Greeting { .. } => [reads, 0],
+            Stage::Asking if self.is_held => [epoll::LEAVING, 0],
             Stage::Asking => [0, 0],
             Stage::Dialling { .. } => [0, writes],
             Stage::Open => [flow(&self.up) | room(&self.down), flow(&self.down) | room(&self.up)],

@@ -121,6 +121,7 @@ impl Relay {
                 Ok(Order::Watch { sandbox, socket }) => self.borrow(sandbox, &socket),
                 Ok(Order::Leave { sandbox }) => self.leave(&sandbox),
                 Ok(Order::Answer { tunnel, verdict }) => self.decide(tunnel, verdict),
+                Ok(Order::Hold { tunnel }) => self.hold(tunnel),
                 Ok(Order::Close { tunnel }) => self.close(tunnel),
                 // A guard that cannot be understood is no guard.
                 Err(_) => return false,

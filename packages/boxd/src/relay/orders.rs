@@ -25,6 +25,10 @@ pub enum Order {
         tunnel: u32,
         verdict: Verdict,
     },
+    /// The answer will take long: whoever stops talking meanwhile is taken to have left.
+    Hold {
+        tunnel: u32,
+    },
     /// A tunnel has lost its rule.
     Close {
         tunnel: u32,
@@ -54,6 +58,7 @@ pub fn parse(line: &[u8]) -> Result<Order, Failure> {
             Order::Watch { sandbox: fields.text("sandbox")?, socket: fields.text("socket")? }
         }
         "leave" => Order::Leave { sandbox: fields.text("sandbox")? },
+        "hold" => Order::Hold { tunnel: fields.small("tunnel")? },
         "close" => Order::Close { tunnel: fields.small("tunnel")? },
         "refuse" => Order::Answer {
             tunnel: fields.small("tunnel")?,

@@ -47,6 +47,8 @@ pub struct Tunnel {
     pub uid: u32,
     pub stage: Stage,
     pub via: Option<Proxy>,
+    /// Somebody is asked, which takes as long as people do.
+    pub is_held: bool,
     pub up: Flow,
     pub down: Flow,
     pub deadline: Option<Instant>,
@@ -62,6 +64,7 @@ impl Tunnel {
             uid,
             stage: via.map_or(Stage::Asking, Stage::Proxied),
             via,
+            is_held: false,
             up: Flow::default(),
             down: Flow::default(),
             deadline: via.map(|_| Instant::now() + PATIENCE),
@@ -114,12 +117,7 @@ impl Tunnel {
         targets: Vec<SocketAddr>,
         tls: Option<Option<String>>,
     ) -> Next {
-        let words = match self.via {
-            Some(Proxy::Http) => proxy::CONNECTED,
-            Some(Proxy::Socks { .. }) => proxy::SOCKS_CONNECTED,
-            None => &[],
-        };
-        if !words.is_empty() && descriptor::write(&self.inner, words).is_err() {
+        if !self.say_connected() {
             return Next::End("the program left");
         }
         match tls {
@@ -132,8 +130,21 @@ impl Tunnel {
         }
     }
 
+    fn say_connected(&self) -> bool {
+        let words = match self.via {
+            Some(Proxy::Http) => proxy::CONNECTED,
+            Some(Proxy::Socks { .. }) => proxy::SOCKS_CONNECTED,
+            None => return true,
+        };
+        descriptor::write(&self.inner, words).is_ok()
+    }
+
     /// The guard reads along: it gets the tunnel's number first, then every byte.
     pub fn hand_over(&mut self, number: u32, guard: OwnedFd, buffer: &mut [u8]) -> Next {
+        // Words that still wait are a request to the proxy itself; without any, it was a CONNECT.
+        if self.up.waiting.is_empty() && !self.say_connected() {
+            return Next::End("the program left");
+        }
         self.up.waiting.splice(0..0, format!("{number}\n").into_bytes());
         self.outer = Some(guard);
         self.stage = Stage::Open;

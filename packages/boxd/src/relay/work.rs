@@ -142,6 +142,15 @@ impl Relay {
         }
     }
 
+    pub fn hold(&mut self, number: u32) {
+        if let Some(tunnel) = self.tunnels.get_mut(&number)
+            && matches!(tunnel.stage, Stage::Asking)
+        {
+            tunnel.is_held = true;
+            tunnel.watch(&self.epoll, number);
+        }
+    }
+
     pub fn close(&mut self, number: u32) {
         if let Some(tunnel) = self.tunnels.get(&number) {
             tunnel.reset();

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 pub const READABLE: u32 = libc::EPOLLIN as u32;
 pub const WRITABLE: u32 = libc::EPOLLOUT as u32;
+/// The other side has said its last word.
+pub const LEAVING: u32 = libc::EPOLLRDHUP as u32;
 
 #[derive(Clone, Copy)]
 pub struct Event {

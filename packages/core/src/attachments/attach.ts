@@ -10,6 +10,7 @@ import {
   type Sandbox,
   SandboxerError,
 } from "@sandboxer/contract";
+import { needApproval } from "../approvals/need.ts";
 import { create } from "../create.ts";
 import type { House } from "../house.ts";
 import { answerOnce, claimOf, type Once } from "../idempotency.ts";
@@ -36,6 +37,9 @@ export async function attach(
   const attachment = await answerOnce(house, claim, async () => {
     const sandbox = await sandboxFor(house, principal, wanted, once);
     const grants = await grantWithin(house, principal, sandbox, wanted);
+    const said = { ...grants, conversation: wanted.conversation, name: wanted.name };
+    if (wanted.mode === "chosen")
+      await needApproval(house, principal, "sandbox.attach", { sandbox, spec: sandbox.spec, said });
     return join(house, principal, { sandbox, wanted, grants, claim });
   });
   return { attachment, sandbox: await findSandbox(house, principal, attachment.sandboxId) };

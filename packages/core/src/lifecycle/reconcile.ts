@@ -42,6 +42,7 @@ export async function reconcile(house: House): Promise<void> {
   }
   await settleForsaken(house);
   await removeOutdated(house);
+  await house.store.expireApprovals(house.clock.nowMs());
 }
 
 /** Again and again, since a box can also die while the gateway lives, and its meter must stop. */
@@ -79,7 +80,8 @@ export function keepReconciled(house: House): { soon(): void; stop(): Promise<vo
 async function listBoxes(house: House): Promise<Found> {
   const found = new Map<string, Map<string, ListedBox>>();
   const offers = await house.registry.offers();
-  const available = offers.filter(({ probe }) => probe.status === "offer");
+  // One that is not safe enough for more is still asked about what it has.
+  const available = offers.filter(({ probe }) => probe.status === "offer" || probe.unsafe);
   await Promise.all(
     available.map(async ({ manifest: { id } }) => {
       try {

@@ -68,7 +68,9 @@ export async function getUp(house: House, place: Place, now: Sandbox, wish: Wish
   const triedAtMs = house.clock.nowMs();
   const expiresAtMs = triedAtMs + spec.ttlMs;
   const context = { ...callContext(house.installationId, PATIENCE_MS), sandboxId, orgId };
-  const box = await askOf(house, { ...place, sandbox: now }, () => facet.start(specOf(now), context));
+  const box = await askOf(house, { ...place, sandbox: now }, async () =>
+    facet.start(await specOf(house, now), context),
+  );
   house.pass("start.started");
   try {
     await protect(house, now, location as Location, async () => box);

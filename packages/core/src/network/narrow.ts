@@ -10,25 +10,36 @@ import { beyond, LISTS } from "../policy/covers.ts";
 import { expandNetwork } from "./expand.ts";
 import { setsOf } from "./rule-sets.ts";
 
+/** Each lets more through than the one before. */
+const MODES: readonly GuardedNetwork["mode"][] = ["enforce", "ask", "audit"];
+
 /**
  * What is asked, if it stays within the profile's ways out: the same rules or fewer, sets of its
- * sets, and as many more denials as anybody likes. Pure.
+ * sets, and as many more denials as anybody likes. `granted` are rules that somebody added to one
+ * sandbox by approving them. Pure.
  */
-export function narrowNetwork(own: Network | undefined, asked: Network | undefined): Network | undefined {
+export function narrowNetwork(
+  own: Network | undefined,
+  asked: Network | undefined,
+  granted: readonly NetworkRule[] = [],
+): Network | undefined {
   if (!own || !asked || asked.egress === "deny") return asked ?? own;
   if (own.egress === "deny") return deny("profile.network", "its network is all off");
-  const known = new Set(own.rules.map((rule) => canonicalJson(rule)));
-  const other = asked.rules.find((rule) => rule.effect === "allow" && !known.has(canonicalJson(rule)));
+  const known = new Set([...own.rules, ...granted].map((rule) => canonicalJson(rule)));
+  const other = asked.rules.find((rule) => rule.effect !== "deny" && !known.has(canonicalJson(rule)));
   if (other) deny("profile.network", `it does not allow ${other.host} in this way`);
   const kept = new Set(own.sets.flatMap((name) => setsOf(name) ?? []));
   const extra = asked.sets.filter((name) => !(setsOf(name) ?? [name]).every((one) => kept.has(one)));
   if (extra.length > 0) deny("profile.network", `it does not have the sets ${extra.join(", ")}`);
-  if (asked.mode === "audit" && own.mode !== "audit") deny("profile.network", "it enforces its rules");
+  if (MODES.indexOf(asked.mode) > MODES.indexOf(own.mode)) {
+    deny("profile.network", `what no rule speaks of is its to say: ${own.mode}`);
+  }
   // What the profile denies stays denied, whatever is left out of the request.
   const denials = own.rules.filter((rule) => rule.effect === "deny");
   const said = new Set(asked.rules.map((rule) => canonicalJson(rule)));
   const missing = denials.filter((rule) => !said.has(canonicalJson(rule)));
-  return { ...asked, rules: [...asked.rules, ...missing] };
+  const dlp = own.dlp ?? asked.dlp;
+  return { ...asked, rules: [...asked.rules, ...missing], ...(dlp && { dlp }) };
 }
 
 /** What a link lists is the most that may be reached through it. Pure. */
@@ -43,7 +54,7 @@ const DEFAULT_PORT = { https: 443, http: 80, tcp: 0 } as const;
 
 function refuseBeyond(most: string[], mode: GuardedNetwork["mode"], rules: readonly NetworkRule[]): void {
   const wanted = rules
-    .filter(({ effect }) => effect === "allow")
+    .filter(({ effect }) => effect !== "deny")
     .flatMap(({ host, ports, protocol }) =>
       (ports ?? [DEFAULT_PORT[protocol]]).map((port) => `${host.toLowerCase().replace(/\.$/, "")}:${port}`),
     );

@@ -7,6 +7,7 @@ import {
   type Sandbox,
   SandboxerError,
 } from "@sandboxer/contract";
+import { needApproval } from "../approvals/need.ts";
 import { refuseGuest } from "../attachments/acting.ts";
 import type { House } from "../house.ts";
 import { isStopped } from "../lifecycle/rest.ts";
@@ -35,7 +36,10 @@ export async function changeNetwork(
   }
   const profile = sandbox.profile && `${sandbox.profile.name}@${sandbox.profile.version}`;
   const own = profile ? (await getProfile(house, principal, profile)).resolved.network : undefined;
-  const network = authorizeNetwork(principal.chain, narrowNetwork(own, asked) ?? asked) as GuardedNetwork;
+  const granted = sandbox.spec.network.rules.filter(({ id }) => id?.startsWith("approved/"));
+  const within = narrowNetwork(own, asked, granted) ?? asked;
+  const network = authorizeNetwork(principal.chain, within) as GuardedNetwork;
+  await needApproval(house, principal, "sandbox.network", { sandbox, spec: sandbox.spec, said: { network } });
   const changed = await house.store.changeNetwork({
     sandboxId: sandbox.id,
     network,

@@ -42,6 +42,8 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
       atMost("budgetMicroUsd", budgetMicroUsd, body.budgetMicroUsd),
     ),
     ...either("network", undefined, narrowNetwork(profile.network, asked)),
+    ...either("secrets", profile.secrets, fewerSecrets(profile.secrets, body.secrets)),
+    ...either("approvals", profile.approvals, moreApprovals(profile.approvals, body.approvals)),
     ...either("limits", profile.limits, notBelow(profile.limits, body.limits)),
     ...same("retain", profile.retain, body.retain),
     ...either("idleMs", profile.idleMs, atMost("idleMs", profile.idleMs, body.idleMs)),
@@ -77,6 +79,16 @@ function narrowRouting(profile: Profile["routing"] = {}, asked: Profile["routing
     ...same("policy", profile.policy, asked.policy),
     ...either("maximumMicroUsdPerHour", ceiling, price),
   };
+}
+
+function fewerSecrets(own: string[] = [], asked: string[] | undefined): string[] | undefined {
+  const extra = asked?.filter((name) => !own.includes(name)) ?? [];
+  if (extra.length > 0) deny("secrets", `it does not have the secrets ${extra.join(", ")}`);
+  return asked;
+}
+
+function moreApprovals(own: Profile["approvals"] = [], asked: Profile["approvals"]): Profile["approvals"] {
+  return asked && [...new Set([...own, ...asked])];
 }
 
 function notBelow(own: Profile["limits"], asked: Profile["limits"]): Profile["limits"] {

@@ -69,6 +69,9 @@ function whyNot(
   if (spec.network.egress === "guarded" && !manifest.facets.includes("network")) {
     return "has no way out that the guard could watch";
   }
+  if (spec.secrets?.length && manifest.credentials !== "edge") {
+    return `would have to be shown the secrets: it puts them in at ${manifest.credentials}`;
+  }
   if (!manifest.persistence.includes(spec.persistence)) return `has no ${spec.persistence} sandboxes`;
   const lacking = spec.facets?.filter((facet) => !manifest.facets.includes(facet)) ?? [];
   if (lacking.length > 0) return `has no ${lacking.join(", ")}`;

@@ -13,11 +13,15 @@ export interface Sealer {
   seal(purpose: string, secret: string): string;
   /** `internal` when it was sealed under another key, for another purpose, or was changed. */
   open(purpose: string, sealed: string): string;
+  /** The same bytes for the same purpose, for ever; nobody without the key can tell them. */
+  derive(purpose: string, length: number): Uint8Array;
 }
 
 export function createSealer(key: Uint8Array): Sealer {
   const keyFor = (purpose: string) => new Uint8Array(hkdfSync("sha256", key, "sandboxer", purpose, 32));
   return {
+    derive: (purpose, length) =>
+      new Uint8Array(hkdfSync("sha256", key, "sandboxer derived", purpose, length)),
     seal(purpose, secret) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv("aes-256-gcm", keyFor(purpose), nonce);

@@ -5,6 +5,7 @@ import {
   type Principal,
   type Sandbox,
 } from "@sandboxer/contract";
+import { needApproval } from "../approvals/need.ts";
 import { refuseGuest } from "../attachments/acting.ts";
 import { createClaimed } from "../create.ts";
 import { destroy } from "../destroy.ts";
@@ -62,6 +63,8 @@ async function sharedLayers(
     const sandbox = await house.store.getSandboxById(place.sandbox.id);
     const { stop } = place.extension;
     if (!sandbox || !isStopped(sandbox) || !stop) return undefined;
+    const said = { labels: {} };
+    await needApproval(house, principal, "sandbox.snapshot", { sandbox, spec: sandbox.spec, said });
     const context = callContext(house.installationId, PATIENCE_MS);
     return askOf(house, { ...place, sandbox }, (_, ref) => stop.freeze(ref, context));
   });

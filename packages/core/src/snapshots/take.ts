@@ -9,6 +9,7 @@ import {
   type TakeSnapshotBody,
   takeSnapshotBodySchema,
 } from "@sandboxer/contract";
+import { needApproval } from "../approvals/need.ts";
 import { refuseGuest } from "../attachments/acting.ts";
 import { demand } from "../facet.ts";
 import type { House } from "../house.ts";
@@ -39,6 +40,9 @@ export async function takeSnapshot(
   shelfOf(house);
   const place = await locate(house, principal, "sandbox.snapshot", idOrName, ["running", "paused"]);
   await refuseGuest(house, principal, place.sandbox);
+  const { sandbox: source } = place;
+  const said = { name, labels };
+  await needApproval(house, principal, "sandbox.snapshot", { sandbox: source, spec: source.spec, said });
   const of = { name, labels, passingMs };
   if (place.sandbox.pauseDepth === "disk") {
     return reading(house, place, (box, sandbox) => keep(house, principal, sandbox, box, of));
@@ -61,7 +65,9 @@ function reading<T>(
       throw new SandboxerError("invalid_state", "it was started meanwhile; ask again");
     }
     const context = { ...callContext(house.installationId, PATIENCE_MS), sandboxId, orgId };
-    const box = await askOf(house, { ...place, sandbox }, () => facet.read(specOf(sandbox), context));
+    const box = await askOf(house, { ...place, sandbox }, async () =>
+      facet.read(await specOf(house, sandbox), context),
+    );
     try {
       return await work(box, sandbox);
     } finally {

@@ -8,6 +8,8 @@ export interface KeyStore {
   /** By the hash of the key; also one that no longer counts. */
   findKey(hash: string): Promise<FoundKey | undefined>;
   findKeyById(keyId: string): Promise<FoundKey | undefined>;
+  /** By its first key; also one that no longer counts. */
+  findPrincipal(principalId: string): Promise<Principal | undefined>;
   /**
    * Makes this the hash of the installation's root key, whatever it was before. A hash that
    * belongs to another key changes nothing.

@@ -1,4 +1,5 @@
 import type { Event, EventType, Location, Sandbox, SandboxState } from "@sandboxer/contract";
+import type { ApprovalStore } from "./approval-store.ts";
 import type { AttachmentStore, NewAttachment } from "./attachment-store.ts";
 import type { BudgetStore } from "./budget-store.ts";
 import type { Claim, IdempotencyStore } from "./idempotency-store.ts";
@@ -6,6 +7,7 @@ import type { KeyStore } from "./key-store.ts";
 import type { NetworkStore } from "./network-store.ts";
 import type { OrgStore } from "./org-store.ts";
 import type { ProfileStore } from "./profile-store.ts";
+import type { SecretStore } from "./secret-store.ts";
 import type { Viewer } from "./viewer.ts";
 import type { WebhookStore } from "./webhook-store.ts";
 
@@ -28,6 +30,8 @@ export interface Store
     ProfileStore,
     AttachmentStore,
     OrgStore,
+    SecretStore,
+    ApprovalStore,
     WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;

@@ -1,13 +1,15 @@
 import type { Socket } from "node:net";
-import { canonicalHost, type Terms } from "@sandboxer/contract";
-import { compile } from "../policy/compile.ts";
+import { canonicalHost, type Misuse, type Terms } from "@sandboxer/contract";
+import type { Place } from "../http/authority.ts";
 import type { Decision } from "../policy/decide.ts";
 import { attachmentOf } from "../policy/users.ts";
 import { type Resolve, reasonOf } from "../resolve.ts";
+import { createStrangers } from "../secrets/strangers.ts";
 import { type Inspected, inspect } from "./inspection.ts";
 import { judgeConnection, judgeRequest } from "./judge.ts";
+import type { Questions } from "./questions.ts";
 import type { Relay, RelayEvent } from "./relay.ts";
-import { createWard, type Noted, type Protection, type Ward } from "./ward.ts";
+import { changeWard, createWard, type Noted, nextEnd, type Protection, policyAt, type Ward } from "./ward.ts";
 
 export interface GuardParts {
   readonly relay: Relay;
@@ -18,6 +20,8 @@ export interface GuardParts {
   note(sandbox: string, key: number, call: Noted): void;
   watching(sandbox: string): void;
   lost(sandbox: string, reason: string): void;
+  misused(sandbox: string, misuse: Misuse): void;
+  readonly questions: Questions;
 }
 
 type Opened = Extract<RelayEvent, { event: "open" }>;
@@ -29,6 +33,9 @@ export class Decider {
   readonly #parts: GuardParts;
   readonly #wards = new Map<string, Ward>();
   readonly #inspected = new Map<number, Inspected>();
+  readonly #strangers = createStrangers();
+  /** Connections that wait for somebody's word, and what to do when they do not any more. */
+  readonly #waiting = new Map<number, () => void>();
   #lastKey = 0;
 
   constructor(parts: GuardParts) {
@@ -37,18 +44,40 @@ export class Decider {
 
   protect(protection: Protection): void {
     const { sandbox, socket } = protection;
-    this.#wards.set(sandbox, createWard(protection));
+    const ward = createWard(protection);
+    this.#wards.set(sandbox, ward);
+    this.#lookAgainLater(ward);
+    this.#strangers.learn(sandbox, protection.secrets);
     this.#parts.relay.order({ op: "watch", sandbox, socket });
   }
 
-  change(sandbox: string, { network, users }: Terms): void {
+  change(sandbox: string, terms: Terms): void {
     const ward = this.#wards.get(sandbox);
     if (!ward) return;
-    ward.policy = compile(network);
-    ward.users = users;
-    for (const [tunnel, { stillAllowed }] of ward.tunnels) {
+    changeWard(ward, terms);
+    this.#strangers.learn(sandbox, terms.secrets);
+    this.#closeLost(ward);
+    this.#lookAgainLater(ward);
+  }
+
+  #closeLost({ tunnels }: Ward): void {
+    for (const [tunnel, { stillAllowed }] of tunnels) {
       if (!stillAllowed()) this.#parts.relay.order({ op: "close", tunnel });
     }
+  }
+
+  /** What was allowed for a while ends by itself, whether or not the gateway says so. */
+  #lookAgainLater(ward: Ward): void {
+    const { terms, sandbox } = ward;
+    const endMs = nextEnd(terms, Date.now());
+    if (endMs === undefined) return;
+    const look = () => {
+      if (this.#wards.get(sandbox) !== ward || ward.terms !== terms) return;
+      ward.policy = policyAt(terms, Date.now());
+      this.#closeLost(ward);
+      this.#lookAgainLater(ward);
+    };
+    setTimeout(look, endMs - Date.now() + 1).unref();
   }
 
   forget(sandbox: string): void {
@@ -72,8 +101,10 @@ export class Decider {
   take(tunnel: number, socket: Socket): void {
     const inspected = this.#inspected.get(tunnel);
     if (!inspected) return void socket.destroy();
-    const { resolve, ca } = this.#parts;
-    void inspect(socket, inspected, { resolve, ca, note: (sandbox, call) => this.#write(sandbox, call) });
+    const { resolve, ca, misused, questions } = this.#parts;
+    const note = (sandbox: string, call: Noted) => void this.#write(sandbox, call);
+    const { isForeign } = this.#strangers;
+    void inspect(socket, inspected, { resolve, ca, note, misused, isForeign, ask: questions.ask });
   }
 
   async #open(opened: Opened): Promise<void> {
@@ -94,7 +125,19 @@ export class Decider {
         return this.#read(opened.tunnel, { ward, via, uid, scheme: "http", place });
       return this.#refuse(opened, { ...call, ...decision });
     }
+    const scheme = schemeOf(decision);
+    // A name that is looked up is a word to whoever keeps it: not before somebody said yes.
+    if (scheme && decision.asksEach)
+      return this.#read(opened.tunnel, { ward, via, uid, scheme, place }, decision);
     const told = { ...call, ...(decision.rule && { rule: decision.rule }) };
+    if (decision.verdict === "asked" && !(await this.#ask(opened, decision, place, attachmentId))) {
+      return this.#refuse(opened, {
+        ...told,
+        rule: "approval",
+        verdict: "denied",
+        reason: "nobody allowed it",
+      });
+    }
     const addresses = await this.#parts.resolve(host.text, decision.cidrs).catch(reasonOf);
     if (typeof addresses === "string") {
       return this.#refuse(opened, { ...told, verdict: "denied", reason: addresses });
@@ -103,7 +146,23 @@ export class Decider {
     if (this.#wards.get(sandbox) !== ward || !isSame(decision, judgeConnection(ward, uid, place))) {
       return this.#refuse(opened, { ...told, verdict: "denied", reason: "the rules have changed" });
     }
-    this.#admit(opened, ward, decision, addresses, { ...told, verdict: decision.verdict });
+    const verdict = decision.verdict === "asked" ? "allowed" : decision.verdict;
+    this.#admit(opened, ward, decision, addresses, { ...told, verdict });
+  }
+
+  #ask(
+    { tunnel, sandbox }: Opened,
+    { carriage, rule }: Allowed,
+    { host, port }: Place,
+    attachmentId: string | undefined,
+  ): Promise<boolean> {
+    const left = Promise.withResolvers<void>();
+    this.#waiting.set(tunnel, left.resolve);
+    this.#parts.relay.order({ op: "hold", tunnel });
+    const protocol = carriage === "tls" ? "https" : "tcp";
+    const whose = { ...(attachmentId && { attachmentId }), ...(rule && { rule }) };
+    const call = { kind: "connection", host, port, protocol, ...whose } as const;
+    return this.#parts.questions.ask(sandbox, call, left.promise).finally(() => this.#waiting.delete(tunnel));
   }
 
   #admit(
@@ -115,10 +174,8 @@ export class Decider {
   ): void {
     const place = { host: call.host ?? "", port };
     const { carriage } = decision;
-    if (carriage === "inspected-tls" || carriage === "inspected-http") {
-      const scheme = carriage === "inspected-tls" ? "https" : "http";
-      return this.#read(tunnel, { ward, via, uid, scheme, place, addresses }, decision);
-    }
+    const scheme = schemeOf(decision);
+    if (scheme) return this.#read(tunnel, { ward, via, uid, scheme, place, addresses }, decision);
     const noted = { ...call, address: addresses[0] ?? "" };
     const stillAllowed = () => isSame(decision, judgeConnection(ward, uid, place));
     ward.tunnels.set(tunnel, { noted: { key: this.#write(ward.sandbox, noted), call: noted }, stillAllowed });
@@ -150,6 +207,7 @@ export class Decider {
 
   #over({ tunnel, reason, up, down }: Over): void {
     this.#inspected.delete(tunnel);
+    this.#waiting.get(tunnel)?.();
     for (const { sandbox, tunnels } of this.#wards.values()) {
       const noted = tunnels.get(tunnel)?.noted;
       tunnels.delete(tunnel);
@@ -166,6 +224,12 @@ export class Decider {
     this.#parts.note(sandbox, this.#lastKey, call);
     return this.#lastKey;
   }
+}
+
+/** Of requests that are read. */
+function schemeOf({ carriage }: Allowed): "http" | "https" | undefined {
+  if (carriage === "inspected-tls") return "https";
+  return carriage === "inspected-http" ? "http" : undefined;
 }
 
 /** Still let through, and carried in the same way. */

@@ -1,5 +1,7 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Misuse } from "@sandboxer/contract";
+import type { Caught } from "../dlp/watch.ts";
 import type { Place } from "../http/authority.ts";
 import { endTls } from "../http/inspector.ts";
 import { type RequestNote, serveSession } from "../http/session.ts";
@@ -8,7 +10,9 @@ import type { AskedRequest } from "../policy/decide.ts";
 import { attachmentOf } from "../policy/users.ts";
 import type { Resolve } from "../resolve.ts";
 import { reasonOf } from "../resolve.ts";
+import { passGate } from "../secrets/gate.ts";
 import { judgeRequest } from "./judge.ts";
+import type { Questions } from "./questions.ts";
 import type { Noted, Ward } from "./ward.ts";
 
 /** A connection whose requests are read. */
@@ -28,31 +32,58 @@ export interface Inspected {
 export interface InspectionParts {
   readonly resolve: Resolve;
   readonly ca: readonly string[];
+  readonly isForeign: (sandbox: string, word: string) => boolean;
   note(sandbox: string, call: Noted): void;
+  misused(sandbox: string, misuse: Misuse): void;
+  readonly ask: Questions["ask"];
 }
 
 export async function inspect(socket: Socket, inspected: Inspected, parts: InspectionParts): Promise<void> {
   const { ward, via, uid, scheme, place } = inspected;
   const attachmentId = attachmentOf(ward.users, uid);
-  const note = ({ place: where = place, ...rest }: RequestNote) => {
+  const whose = attachmentId ? { attachmentId } : {};
+  const note = ({ place: where = place, misuse, ...rest }: RequestNote) => {
     if (!where) return;
-    parts.note(ward.sandbox, {
-      atMs: Date.now(),
-      host: where.host,
-      port: where.port,
-      via,
-      ...(attachmentId && { attachmentId }),
-      ...rest,
-    });
+    const { host, port } = where;
+    parts.note(ward.sandbox, { atMs: Date.now(), host, port, via, ...whose, ...rest });
+    if (misuse) parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse });
   };
+  const isForeign = (word: string) => parts.isForeign(ward.sandbox, word);
   const upstreams = new Map<string, Upstream>();
   try {
     const client = await readable(socket, inspected);
+    const askAbout = (asked: AskedRequest, rule: string | undefined) => {
+      const { host, port, method, path, query } = asked;
+      const left = new Promise<void>((resolve) => client.once("close", resolve));
+      const what = {
+        host,
+        port,
+        protocol: scheme,
+        method,
+        path,
+        ...(query && { query }),
+        ...(rule && { rule }),
+      };
+      return parts.ask(ward.sandbox, { kind: "request", ...what, ...whose }, left);
+    };
     await serveSession({
       client,
       scheme,
       ...(place && { place }),
       decide: (asked) => judgeRequest(ward, uid, asked),
+      ask: askAbout,
+      // By the secrets and the users of this moment, as the rules are.
+      fill: (asked, head) => {
+        const { book, users, terms } = ward;
+        const { host, port } = asked;
+        const dlp = terms.network.dlp && {
+          dlp: terms.network.dlp,
+          ask: (pattern: string) => askAbout(asked, `dlp/${pattern}`),
+          seen: ({ misuse }: Caught) =>
+            parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse }),
+        };
+        return passGate({ book, users, uid, scheme, isForeign, dlp }, asked, head);
+      },
       reach: (where, cidrs) => reach(where, cidrs, inspected, parts, upstreams),
       asking: (asked) => {
         inspected.asked = asked;

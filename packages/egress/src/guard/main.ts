@@ -1,13 +1,19 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { guardedNetworkSchema, guardedUsersSchema } from "@sandboxer/contract";
+import {
+  elevatedSchema,
+  guardedNetworkSchema,
+  guardedSecretSchema,
+  guardedUsersSchema,
+} from "@sandboxer/contract";
 import { z } from "zod";
 import { listenForTunnels } from "../http/inspector.ts";
 import { trusted } from "../http/upstream.ts";
 import { readLines, writeLine } from "../lines.ts";
 import { createResolve } from "../resolve.ts";
 import { Decider } from "./guard.ts";
+import { createQuestions } from "./questions.ts";
 import { type Relay, type RelayEvent, startRelay } from "./relay.ts";
 
 /** What the gateway says. */
@@ -18,6 +24,8 @@ const orderSchema = z.discriminatedUnion("op", [
     socket: z.string(),
     network: guardedNetworkSchema,
     users: guardedUsersSchema,
+    secrets: z.array(guardedSecretSchema),
+    elevated: z.array(elevatedSchema),
     authority: z.strictObject({
       name: z.string(),
       certificate: z.string(),
@@ -30,9 +38,12 @@ const orderSchema = z.discriminatedUnion("op", [
     sandbox: z.string(),
     network: guardedNetworkSchema,
     users: guardedUsersSchema,
+    secrets: z.array(guardedSecretSchema),
+    elevated: z.array(elevatedSchema),
     turn: z.int(),
   }),
   z.strictObject({ op: z.literal("forget"), sandbox: z.string() }),
+  z.strictObject({ op: z.literal("answer"), question: z.int(), isAllowed: z.boolean() }),
 ]);
 
 const { values } = parseArgs({
@@ -54,13 +65,16 @@ let hear: (event: RelayEvent) => void = () => {};
 const relay: Relay = startRelay(boxd, inspector, (event) =>
   event.event === "ready" ? say({ event: "ready" }) : hear(event),
 );
+const questions = createQuestions(say);
 const decider = new Decider({
+  questions,
   relay,
   resolve: createResolve(dns?.split(",")),
   ca: trusted(ca ? [readFileSync(ca, "utf8")] : []),
   note: (sandbox, key, call) => say({ event: "call", sandbox, key, call }),
   watching: (sandbox) => say({ event: "watching", sandbox }),
   lost: (sandbox, reason) => say({ event: "lost", sandbox, reason }),
+  misused: (sandbox, misuse) => say({ event: "misused", sandbox, misuse }),
 });
 hear = (event) => decider.hear(event);
 listenForTunnels(inspector, (tunnel, socket) => decider.take(tunnel, socket));
@@ -69,6 +83,7 @@ readLines(process.stdin, (message) => {
   const order = orderSchema.parse(message);
   if (order.op === "protect") decider.protect(order);
   else if (order.op === "forget") decider.forget(order.sandbox);
+  else if (order.op === "answer") questions.answer(order.question, order.isAllowed);
   else {
     decider.change(order.sandbox, order);
     say({ event: "changed", sandbox: order.sandbox, turn: order.turn });

@@ -30,7 +30,7 @@ export type RelayOrder =
   | { readonly op: "watch"; readonly sandbox: string; readonly socket: string }
   | { readonly op: "leave"; readonly sandbox: string }
   | { readonly op: "refuse"; readonly tunnel: number; readonly reason: string }
-  | { readonly op: "inspect"; readonly tunnel: number }
+  | { readonly op: "inspect" | "hold"; readonly tunnel: number }
   | { readonly op: "close"; readonly tunnel: number }
   | {
       readonly op: "dial";

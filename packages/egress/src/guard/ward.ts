@@ -1,7 +1,8 @@
 import type { SecureContext } from "node:tls";
-import type { GuardedUsers, NetworkCall, Terms } from "@sandboxer/contract";
+import type { GuardedSecret, GuardedUsers, NetworkCall, Terms } from "@sandboxer/contract";
 import { createContexts } from "../http/inspector.ts";
 import { compile, type Policy } from "../policy/compile.ts";
+import { type Book, openBook, withRetired } from "../secrets/book.ts";
 import { type AuthorityKeys, authorityOf } from "../tls/certificate.ts";
 
 /** What is written down of a call; its number is given where it is kept. */
@@ -18,8 +19,12 @@ export interface Tunnel {
 /** A sandbox under guard. */
 export interface Ward {
   readonly sandbox: string;
+  terms: Terms;
+  /** Of the terms as they are at this time. */
   policy: Policy;
   users: GuardedUsers;
+  secrets: readonly GuardedSecret[];
+  book: Book;
   readonly tunnels: Map<number, Tunnel>;
   /** What this sandbox takes for the certificate of a host. */
   readonly contextFor: (host: string) => SecureContext;
@@ -31,7 +36,30 @@ export interface Protection extends Terms {
   readonly authority: AuthorityKeys;
 }
 
-export function createWard({ sandbox, network, users, authority }: Protection): Ward {
+export function createWard({ sandbox, authority, socket: _, ...terms }: Protection): Ward {
   const contextFor = createContexts(authorityOf(authority));
-  return { sandbox, policy: compile(network), users, tunnels: new Map(), contextFor };
+  const { users, secrets } = terms;
+  const policy = policyAt(terms, Date.now());
+  return { sandbox, terms, policy, users, secrets, book: openBook(secrets), tunnels: new Map(), contextFor };
+}
+
+/** From now on these terms hold. */
+export function changeWard(ward: Ward, terms: Terms): void {
+  ward.terms = terms;
+  ward.policy = policyAt(terms, Date.now());
+  ward.users = terms.users;
+  ward.secrets = withRetired(ward.secrets, terms.secrets);
+  ward.book = openBook(ward.secrets);
+}
+
+/** Rules that were added for a while are there until their time is up. */
+export function policyAt({ network, elevated }: Pick<Terms, "network" | "elevated">, nowMs: number): Policy {
+  const living = elevated.filter(({ untilMs }) => untilMs > nowMs);
+  return compile({ ...network, rules: [...network.rules, ...living.flatMap(({ rules }) => rules)] });
+}
+
+/** When the rules will next be fewer. */
+export function nextEnd({ elevated }: Terms, nowMs: number): number | undefined {
+  const ends = elevated.flatMap(({ untilMs }) => (untilMs > nowMs ? untilMs : []));
+  return ends.length > 0 ? Math.min(...ends) : undefined;
 }

@@ -42,6 +42,8 @@ export interface Passing {
   /** What the body is on its way in. */
   readonly change?: (body: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
   readonly changeHeader?: (value: string) => string;
+  /** Headers that are not true of what is passed on. */
+  readonly drops?: ReadonlySet<string>;
 }
 
 /** Passes an answer on. True when the connection can be used again. */
@@ -55,7 +57,8 @@ export async function passOn(to: Duplex, answer: IncomingMessage, passing: Passi
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] as string;
     const small = name.toLowerCase();
-    if (OURS.has(small) || (small === "content-length" && !keepsLength)) continue;
+    if (OURS.has(small) || passing.drops?.has(small) || (small === "content-length" && !keepsLength))
+      continue;
     hasLength ||= small === "content-length";
     head.push(`${name}: ${changeHeader(rawHeaders[at + 1] as string)}`);
   }

@@ -1,5 +1,6 @@
 import type { ClientRequest } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Filled } from "../secrets/gate.ts";
 import { passOn, send } from "./answer.ts";
 import { BadRequest, type Framing, framingOf, type Head, hopByHop, valuesOf } from "./head.ts";
 import type { Incoming } from "./incoming.ts";
@@ -10,8 +11,10 @@ const LOOKED_AT_BYTES = 65_536;
 
 /** One request that may be made, and its answer. */
 export interface Exchange {
+  /** As it came. */
   readonly head: Head;
-  readonly target: string;
+  /** As it goes out. */
+  readonly filled: Filled;
   readonly client: Duplex;
   readonly incoming: Incoming;
   readonly upstream: Upstream;
@@ -24,25 +27,27 @@ export interface Finished {
 }
 
 /** Every word that goes out is written anew, so nothing is in it that was not understood. */
-export async function exchange({ head, target, client, incoming, upstream }: Exchange): Promise<Finished> {
+export async function exchange({ head, filled, client, incoming, upstream }: Exchange): Promise<Finished> {
   const framing = framingOf(head);
   const upgrade = upgradeOf(head, framing);
-  const headers = outgoingHeaders(head, upgrade);
   if (valuesOf(head, "expect").some((value) => value.toLowerCase() === "100-continue")) {
     await send(client, "HTTP/1.1 100 Continue\r\n\r\n");
   }
-  const body = incoming.body(framing);
+  const { stream: body, bytes } = await filled.body(incoming.body(framing));
+  const headers = outgoingHeaders(filled.head, upgrade, bytes);
   const first = await lookAhead(body);
-  const { request, outcome } = upstream.send(head.method, target, headers);
+  const { request, outcome } = upstream.send(head.method, filled.target, headers);
   const leave = () => request.destroy();
   client.once("close", leave);
   try {
     const sent = sendBody(request, first, body);
     sent.catch(() => {});
-    const came = await outcome;
+    // What stops the body is the reason, and not that the far side then hears no more.
+    const came = await Promise.race([outcome, sent.then(() => outcome)]);
     if (came.kind === "upgrade") return await join(client, incoming, came);
     const keepAlive = head.version === "HTTP/1.1" && !isClosing(head);
-    const isReusable = await passOn(client, came.answer, { method: head.method, keepAlive });
+    const masking = filled.masking(came.answer);
+    const isReusable = await passOn(client, came.answer, { method: head.method, keepAlive, ...masking });
     await sent;
     return { status: came.answer.statusCode ?? 0, isReusable };
   } finally {
@@ -60,10 +65,13 @@ function upgradeOf(head: Head, framing: Framing): boolean {
   return true;
 }
 
-function outgoingHeaders(head: Head, upgrade: boolean): string[] {
+/** `bytes`: how long the body is, where it is no longer what it was. */
+function outgoingHeaders(head: Head, upgrade: boolean, bytes?: number): string[] {
   const ours = hopByHop(head);
-  const kept = head.headers.filter(([name]) => !ours.has(name.toLowerCase())).flat();
-  if (framingOf(head).kind === "chunked") kept.push("Transfer-Encoding", "chunked");
+  const isKept = (name: string) => !ours.has(name) && !(name === "content-length" && bytes !== undefined);
+  const kept = head.headers.filter(([name]) => isKept(name.toLowerCase())).flat();
+  if (bytes !== undefined) kept.push("Content-Length", `${bytes}`);
+  else if (framingOf(head).kind === "chunked") kept.push("Transfer-Encoding", "chunked");
   return upgrade ? [...kept, "Connection", "Upgrade", "Upgrade", "websocket"] : kept;
 }
 
@@ -71,7 +79,7 @@ const isClosing = (head: Head): boolean =>
   valuesOf(head, "connection").some((value) => /(?:^|[,\s])close(?:$|[,\s])/i.test(value));
 
 /** What breaks the framing early breaks it before the far side has heard a byte. */
-async function lookAhead(body: AsyncGenerator<Buffer>): Promise<Buffer[]> {
+async function lookAhead(body: AsyncIterator<Buffer>): Promise<Buffer[]> {
   const parts: Buffer[] = [];
   for (let bytes = 0; bytes < LOOKED_AT_BYTES; ) {
     const { done, value } = await body.next();
@@ -85,11 +93,12 @@ async function lookAhead(body: AsyncGenerator<Buffer>): Promise<Buffer[]> {
 async function sendBody(
   request: ClientRequest,
   first: readonly Buffer[],
-  rest: AsyncGenerator<Buffer>,
+  rest: AsyncIterator<Buffer>,
 ): Promise<void> {
   try {
     for (const part of first) request.write(part);
-    for await (const part of rest) {
+    for (let next = await rest.next(); !next.done; next = await rest.next()) {
+      const part = next.value;
       if (!request.write(part))
         await new Promise((resolve) => request.once("drain", resolve).once("close", resolve));
       if (request.destroyed) return;

@@ -1,9 +1,12 @@
 import type { Duplex } from "node:stream";
+import { Caught } from "../dlp/watch.ts";
 import type { AskedRequest, Decision } from "../policy/decide.ts";
+import type { Filled } from "../secrets/gate.ts";
+import { Refused, Stopped } from "../secrets/stopped.ts";
 import { answerShort } from "./answer.ts";
 import { destinationOf, type Place } from "./authority.ts";
 import { exchange } from "./exchange.ts";
-import { BadRequest } from "./head.ts";
+import { BadRequest, type Head } from "./head.ts";
 import { Incoming } from "./incoming.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -16,6 +19,8 @@ export interface RequestNote {
   readonly rule?: string;
   readonly reason?: string;
   readonly status?: number;
+  /** A secret that was about to be lost. */
+  readonly misuse?: Stopped["misuse"] | Caught["misuse"];
 }
 
 export interface SessionParts {
@@ -24,6 +29,10 @@ export interface SessionParts {
   /** Where the connection leads; absent for one to the proxy, which says so with every request. */
   readonly place?: Place;
   decide(asked: AskedRequest): Decision;
+  /** Whether somebody allows what a rule leaves open; resolves when there is an answer. */
+  ask(asked: AskedRequest, rule: string | undefined): Promise<boolean>;
+  /** The request with its secrets in place. Throws `Refused`. */
+  fill(asked: AskedRequest, head: Head): Promise<Filled>;
   /** The far side for a request that is allowed; a sentence where there is none. */
   reach(place: Place, cidrs: readonly string[]): Promise<Upstream | string>;
   /** What is being asked right now, for rules that change meanwhile. */
@@ -64,8 +73,20 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
     answerShort(client, 403, reason);
     return false;
   }
-  const { verdict, rule, cidrs } = decision;
+  const { rule, cidrs } = decision;
+  const verdict = decision.verdict === "asked" ? "allowed" : decision.verdict;
   const judged = { ...told, verdict, ...(rule && { rule }) };
+  if (decision.verdict === "asked" && !(await parts.ask(asked, rule))) {
+    const reason = "nobody allowed it";
+    note({ ...told, verdict: "denied", rule: "approval", reason });
+    answerShort(client, 403, reason);
+    return false;
+  }
+  // While somebody decided, the rules may have changed.
+  if (decision.verdict === "asked" && decide(asked).verdict === "denied") {
+    answerShort(client, 403, "the rules have changed");
+    return false;
+  }
   const upstream = await reach({ host, port }, cidrs);
   if (typeof upstream === "string") {
     note({ ...judged, verdict: "denied", reason: upstream });
@@ -73,13 +94,21 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
     return false;
   }
   parts.asking(asked);
-  const target = query ? `${path}?${query}` : path;
   try {
-    const { status, isReusable } = await exchange({ head, target, client, incoming, upstream });
+    const filled = await parts.fill(asked, head);
+    const { status, isReusable } = await exchange({ head, filled, client, incoming, upstream });
     note({ ...judged, status });
     return isReusable;
   } catch (error) {
     if (error instanceof BadRequest) throw error;
+    if (error instanceof Refused) {
+      const isMisuse = error instanceof Stopped || error instanceof Caught;
+      const misuse = isMisuse ? { misuse: error.misuse } : {};
+      const rule = error instanceof Caught ? "dlp" : "secret";
+      note({ ...judged, verdict: "denied", rule, reason: error.message, ...misuse });
+      answerShort(client, 403, error.message);
+      return false;
+    }
     note({ ...judged, verdict: "failed", reason: explain(error) });
     answerShort(client, 502, explain(error));
     return false;

@@ -3,7 +3,7 @@ import { compilePath } from "./path.ts";
 
 export interface CompiledRule {
   readonly id: string;
-  readonly effect: "allow" | "deny";
+  readonly effect: NetworkRule["effect"];
   readonly ports: ReadonlySet<number>;
   readonly protocol: NetworkRule["protocol"];
   readonly methods?: ReadonlySet<string>;

@@ -7,8 +7,11 @@ export type Carriage = "tls" | "tcp" | "inspected-tls" | "inspected-http";
 
 export type Decision =
   | {
-      readonly verdict: "allowed" | "audited";
+      /** `asked`: only if somebody says so now. */
+      readonly verdict: "allowed" | "audited" | "asked";
       readonly carriage: Carriage;
+      /** Of a connection that is read: each of its requests is asked about before anything is looked up. */
+      readonly asksEach?: boolean;
       readonly rule?: string;
       /** Addresses inside a network that may be dialled for it. */
       readonly cidrs: readonly string[];
@@ -26,21 +29,32 @@ export function decideConnection(policy: Policy, { host, port }: Asked): Decisio
   const rules = rulesFor(policy, host, port);
   const denying = rules.find((rule) => rule.effect === "deny" && !rule.needsRequest);
   if (denying) return { verdict: "denied", rule: denying.id, reason: `the rule ${denying.id} denies it` };
-  const allowing = rules.filter((rule) => rule.effect === "allow");
-  const [first] = allowing;
+  const passing = rules.filter((rule) => rule.effect !== "deny");
+  const allowing = passing.find((rule) => rule.effect === "allow");
+  const first = allowing ?? passing[0];
   if (!first) return unnamed(policy, host, port);
-  return {
-    verdict: "allowed",
-    carriage: strictest(rules, allowing),
-    rule: first.id,
-    cidrs: allowing.flatMap(({ cidrs }) => cidrs),
-  };
+  const carriage = strictest(rules, passing);
+  const cidrs = passing.flatMap((rule) => rule.cidrs);
+  const verdict = allowing || isRead(carriage) ? "allowed" : "asked";
+  return { verdict, carriage, rule: first.id, cidrs, ...(!allowing && { asksEach: true }) };
 }
 
-function unnamed(policy: Policy, host: string, port: number): Decision {
-  if (policy.mode !== "audit") return { verdict: "denied", reason: `no rule allows ${host}:${port}` };
+/** Where requests are in sight, it is each of them that somebody is asked about. */
+function isRead(carriage: Carriage): boolean {
+  return carriage === "inspected-tls" || carriage === "inspected-http";
+}
+
+/** The same connection, but read. */
+export function read(decision: Exclude<Decision, { verdict: "denied" }>): Decision {
+  const verdict = decision.verdict === "asked" ? "allowed" : decision.verdict;
+  return { ...decision, verdict, carriage: "inspected-tls" };
+}
+
+function unnamed({ mode }: Policy, host: string, port: number): Decision {
+  if (mode === "enforce") return { verdict: "denied", reason: `no rule allows ${host}:${port}` };
   const carriage = port === 443 ? "tls" : port === 80 ? "inspected-http" : "tcp";
-  return { verdict: "audited", carriage, cidrs: [] };
+  if (mode === "audit") return { verdict: "audited", carriage, cidrs: [] };
+  return { verdict: isRead(carriage) ? "allowed" : "asked", carriage, cidrs: [], asksEach: true };
 }
 
 /** Where rules disagree about how closely to look, the closest look is taken. */
@@ -61,13 +75,19 @@ export function decideRequest(policy: Policy, asked: AskedRequest): Decision {
   const matching = rules.filter((rule) => matches(rule, asked));
   const denying = matching.find(({ effect }) => effect === "deny");
   if (denying) return { verdict: "denied", rule: denying.id, reason: `the rule ${denying.id} denies it` };
-  const allowing = matching.filter(({ effect }) => effect === "allow");
-  const [first] = allowing;
-  if (first) {
-    const cidrs = allowing.flatMap((rule) => rule.cidrs);
-    return { verdict: "allowed", carriage: strictest(rules, allowing), rule: first.id, cidrs };
+  for (const [effect, verdict] of [
+    ["allow", "allowed"],
+    ["ask", "asked"],
+  ] as const) {
+    const passing = matching.filter((rule) => rule.effect === effect);
+    const [first] = passing;
+    if (!first) continue;
+    const cidrs = passing.flatMap((rule) => rule.cidrs);
+    return { verdict, carriage: strictest(rules, passing), rule: first.id, cidrs };
   }
-  if (policy.mode === "audit") return { verdict: "audited", carriage: "inspected-http", cidrs: [] };
+  if (policy.mode !== "enforce") {
+    return { verdict: policy.mode === "audit" ? "audited" : "asked", carriage: "inspected-http", cidrs: [] };
+  }
   const { method, host, port, path } = asked;
   return { verdict: "denied", reason: `no rule allows ${method} ${host}:${port}${path}` };
 }

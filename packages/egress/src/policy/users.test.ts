@@ -1,11 +1,12 @@
 import { expect, it } from "vitest";
 import { userMayReach } from "./users.ts";
 
-const nobody = { shared: [], own: [] };
+const nobody = { sharedSecrets: [], shared: [], own: [] };
 
 it("users with an id of their own have their own names, and no others", () => {
   const users = {
     shared: [],
+    sharedSecrets: [],
     own: [{ uid: 2000, attachmentId: "att_1", rules: ["api.x.test", "*.y.test:443"] }],
   };
   expect(userMayReach(users, 2000, "api.x.test", 80)).toBe(true);
@@ -17,11 +18,11 @@ it("users with an id of their own have their own names, and no others", () => {
 });
 
 it("whoever shares a user has what all who share it have in common", () => {
-  const users = { shared: [["**.x.test"], ["a.x.test", "b.test"]], own: [] };
+  const users = { sharedSecrets: [], shared: [["**.x.test"], ["a.x.test", "b.test"]], own: [] };
   expect(userMayReach(users, 1000, "a.x.test", 443)).toBe(true);
   expect(userMayReach(users, 1000, "b.x.test", 443)).toBe(false);
   expect(userMayReach(users, 0, "b.test", 443)).toBe(false);
-  expect(userMayReach({ shared: [[]], own: [] }, 0, "a.x.test", 443)).toBe(false);
+  expect(userMayReach({ sharedSecrets: [], shared: [[]], own: [] }, 0, "a.x.test", 443)).toBe(false);
   expect(userMayReach(nobody, 1000, "anything.test", 1)).toBe(true);
-  expect(userMayReach({ shared: [["**"]], own: [] }, 1000, "anything.test", 1)).toBe(true);
+  expect(userMayReach({ sharedSecrets: [], shared: [["**"]], own: [] }, 1000, "anything.test", 1)).toBe(true);
 });

@@ -7,6 +7,13 @@ export function userMayReach(users: GuardedUsers, uid: number, host: string, por
   return users.shared.every((rules) => rules.some((rule) => covers(rule, host, port)));
 }
 
+/** Whether a secret is put in for whoever has this id. */
+export function userMayUse(users: GuardedUsers, uid: number, secret: string): boolean {
+  const own = users.own.find((one) => one.uid === uid);
+  if (own) return own.secrets?.includes(secret) ?? true;
+  return users.sharedSecrets.every((names) => names.includes(secret));
+}
+
 export function attachmentOf(users: GuardedUsers, uid: number): string | undefined {
   return users.own.find((one) => one.uid === uid)?.attachmentId;
 }

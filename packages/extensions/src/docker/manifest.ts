@@ -11,7 +11,8 @@ export function manifestOf(runtime: Runtime): Manifest {
     persistence: ["ephemeral"],
     // Containers are started with `NetworkMode: none`; what boxd lays inside leads to the guard alone.
     egress: "enforced",
-    credentials: "none",
+    // The guard puts them in; inside there are placeholders.
+    credentials: "edge",
     regions: [],
     limits: {},
     price: { basis: "provisioned", microUsdPerHour: 0 },

@@ -16,6 +16,7 @@ import { pauseThrough } from "./pause.ts";
 import { createPool } from "./pool.ts";
 import { probeHost } from "./probe.ts";
 import { stopThrough } from "./stop.ts";
+import { storedIn } from "./stored.ts";
 
 export interface LocalOptions {
   /** Where this installation's sandboxes live. */
@@ -104,6 +105,8 @@ export function createLocalExtension(options: LocalOptions): Extension {
     stop: stopThrough(workshop, open, attach),
     metrics: metricsThrough(hold),
     network: { door: (ref) => ({ socketPath: hold.socketOf(ref) }) },
+
+    stored: () => storedIn(dir, hold),
 
     async close() {
       await pool.close();

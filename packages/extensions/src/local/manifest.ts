@@ -14,7 +14,8 @@ export const manifest: Manifest = {
   persistence: ["ephemeral", "persistent", "checkpoint"],
   // A network namespace with loopback alone, or with a way that leads to the guard and nowhere else.
   egress: "enforced",
-  credentials: "none",
+  // The guard puts them in; inside there are placeholders.
+  credentials: "edge",
   regions: [],
   limits: {},
   price: { basis: "provisioned", microUsdPerHour: 0 },

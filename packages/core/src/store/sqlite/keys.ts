@@ -66,6 +66,13 @@ export function keyCommands(connection: Connection): KeyCommands {
       return toFound(chainOf(connection, "id", keyId));
     },
 
+    async findPrincipal(principalId) {
+      const row = prepare("SELECT id FROM keys WHERE principal_id = ? ORDER BY rowid LIMIT 1").get(
+        principalId,
+      );
+      return row && toFound(chainOf(connection, "id", (row as { id: string }).id))?.principal;
+    },
+
     async listKeys(orgId, keyId) {
       const rows = prepare(
         `${DOWNWARDS} SELECT keys.*, kind, team FROM ${HOLDERS} WHERE keys.id IN below ORDER BY keys.rowid`,
@@ -99,7 +106,7 @@ export function keyCommands(connection: Connection): KeyCommands {
 
 /** From the root down to the key. */
 function chainOf({ prepare }: Connection, column: "hash" | "id", value: string): KeyRow[] {
-  const chain = `${UPWARDS(column)} SELECT link.*, team FROM link
+  const chain = `${UPWARDS(column)} SELECT link.*, kind, team FROM link
     JOIN principals ON principals.id = principal_id ORDER BY depth DESC`;
   return prepare(chain).all(value) as unknown as KeyRow[];
 }
@@ -208,6 +215,7 @@ function toFound(links: readonly KeyRow[]): FoundKey | undefined {
       id: used.principal_id,
       orgId: used.org_id,
       keyId: used.id,
+      kind: used.kind,
       chain: links.map(({ rights }) => JSON.parse(rights) as Rights),
       lineage: links.map(({ principal_id }) => principal_id),
       ...(used.team !== null && { team: used.team }),

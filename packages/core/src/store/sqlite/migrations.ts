@@ -14,6 +14,8 @@ import { WEBHOOK_NAMES } from "./migrations/12-webhook-names.ts";
 import { PROFILE_SIGHT } from "./migrations/13-profile-sight.ts";
 import { FORSAKEN } from "./migrations/14-forsaken.ts";
 import { ORGS } from "./migrations/15-orgs.ts";
+import { SECRETS } from "./migrations/16-secrets.ts";
+import { APPROVALS } from "./migrations/17-approvals.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -115,6 +117,8 @@ export const MIGRATIONS: readonly string[] = [
   PROFILE_SIGHT,
   FORSAKEN,
   ORGS,
+  SECRETS,
+  APPROVALS,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */

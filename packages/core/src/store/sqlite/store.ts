@@ -1,7 +1,9 @@
 import type { Store } from "../store.ts";
+import { approvalCommands } from "./approvals.ts";
 import { attachmentCommands } from "./attachments.ts";
 import { budgetCommands } from "./budgets.ts";
 import { creatingCommands } from "./creating.ts";
+import { decidingCommands } from "./deciding.ts";
 import { endingCommands } from "./ending.ts";
 import { eventCommands } from "./events.ts";
 import { fromSqlite, inOurWords } from "./failure.ts";
@@ -17,6 +19,8 @@ import { profileCommands } from "./profiles.ts";
 import { reusingCommands } from "./reusing.ts";
 import { rootKeyCommands } from "./root-key.ts";
 import { sandboxCommands } from "./sandboxes.ts";
+import { secretGrantCommands } from "./secret-grants.ts";
+import { secretCommands } from "./secrets.ts";
 import { webhookCommands } from "./webhooks.ts";
 
 /** The embedded store: one file, no server. Several processes of one machine may share it. */
@@ -38,6 +42,10 @@ export function openSqliteStore(path: string): Store {
     ...eventCommands(connection),
     ...profileCommands(connection),
     ...webhookCommands(connection),
+    ...secretCommands(connection),
+    ...secretGrantCommands(connection),
+    ...approvalCommands(connection),
+    ...decidingCommands(connection),
     ...budgetCommands(connection),
     ...ledgerCommands(connection),
     close: () => connection.close(),

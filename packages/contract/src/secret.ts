@@ -1,0 +1,105 @@
+import { z } from "zod";
+import { parseHostPattern } from "./host.ts";
+import { rowIdSchema } from "./ids.ts";
+import { secretNameSchema } from "./rights.ts";
+
+/** `in: "body"` is a field of a form, or a member of JSON by its pointer, as in `/auth/token`. */
+const placeSchema = z.discriminatedUnion("in", [
+  z.strictObject({
+    in: z.literal("header"),
+    name: z.string().regex(/^[A-Za-z0-9-]{1,64}$/, "a header's name"),
+  }),
+  z.strictObject({ in: z.literal("query"), name: z.string().min(1).max(64) }),
+  z.strictObject({ in: z.literal("body"), name: z.string().min(1).max(256) }),
+]);
+
+/**
+ * Where a secret may be put in: this host, these ports and paths, that one place of a request, and
+ * only through TLS. Anywhere else its placeholder is stopped.
+ */
+export const secretBindingSchema = z.strictObject({
+  host: z
+    .string()
+    .max(255)
+    .refine((text) => parseHostPattern(text) !== undefined, "a host such as api.example.com"),
+  ports: z.array(z.int().min(1).max(65_535)).min(1).max(16).default([443]),
+  /** Globs, as in rules; any path, unless said. */
+  paths: z.array(z.string().startsWith("/").max(1_024)).min(1).max(64).optional(),
+  place: placeSchema,
+});
+export type SecretBinding = z.infer<typeof secretBindingSchema>;
+
+const bindingsSchema = z.array(secretBindingSchema).min(1).max(32);
+
+/** A header carries no line breaks, and what is shorter could not be told from other words. */
+const valueSchema = z
+  .string()
+  .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, "visible ASCII on one line")
+  .min(8)
+  .max(8_192);
+
+const variableSchema = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "a variable's name");
+
+/** `env:NAME` and `file:/path` are the gateway's own; what stands there is read when it is needed. */
+const refSchema = z
+  .string()
+  .max(1_024)
+  .regex(/^(?:env:[A-Za-z_][A-Za-z0-9_]*|file:\/[^\0]+)$/, "env:NAME or file:/path");
+
+/** Exactly one of `value`, `ref` and `command` says what it is. */
+export const setSecretBodySchema = z
+  .strictObject({
+    /** Kept by us, sealed. It is never shown again. */
+    value: valueSchema.optional(),
+    ref: refSchema.optional(),
+    /** Prints it on its first line: how another vault is asked. */
+    command: z
+      .array(z.string().regex(/^[^\0]*$/, "no NUL"))
+      .min(1)
+      .max(32)
+      .optional(),
+    bindings: bindingsSchema,
+    /** The variable inside that holds its placeholder; its own name, unless said. */
+    variable: variableSchema.optional(),
+  })
+  .refine(
+    ({ value, ref, command }) => [value, ref, command].filter((one) => one !== undefined).length === 1,
+    "give exactly one of value, ref and command",
+  );
+export type SetSecretBody = z.input<typeof setSecretBodySchema>;
+
+/** The new value; left out where it comes from elsewhere, which is then read again. */
+export const rotateSecretBodySchema = z.strictObject({ value: valueSchema.optional() });
+export type RotateSecretBody = z.input<typeof rotateSecretBodySchema>;
+
+export const grantSecretBodySchema = z.strictObject({
+  /** The caller's own key or one derived from it. */
+  keyId: rowIdSchema,
+});
+
+/** A secret as its owner and those it was granted to see it. What it is, nobody sees. */
+export const secretSchema = z.strictObject({
+  id: rowIdSchema,
+  orgId: z.string(),
+  name: secretNameSchema,
+  principalId: z.string(),
+  /** `vault:`, `env:NAME`, `file:/path` or `command:program`. */
+  ref: z.string(),
+  bindings: bindingsSchema,
+  variable: variableSchema,
+  /** Counts its values. */
+  version: z.int().positive(),
+  grants: z.array(
+    z.strictObject({
+      keyId: z.string(),
+      principalId: z.string(),
+      byPrincipalId: z.string(),
+      atMs: z.int(),
+    }),
+  ),
+  createdAtMs: z.int(),
+  rotatedAtMs: z.int(),
+});
+export type Secret = z.infer<typeof secretSchema>;
+
+export const secretListSchema = z.strictObject({ secrets: z.array(secretSchema) });

@@ -1,0 +1,97 @@
+import { expect, it, onTestFinished } from "vitest";
+import { openers } from "../../test/gateway.ts";
+import { createCore } from "../create-core.ts";
+
+const { openGateway } = openers(onTestFinished);
+
+async function open() {
+  const { plain, store, principal: root } = await openGateway();
+  let nowMs = Date.now();
+  const clock = { nowMs: () => nowMs, monotonicMs: () => performance.now() };
+  const core = await createCore({ store, extensions: [plain], clock });
+  onTestFinished(() => core.close());
+  await core.publishProfile(root, {
+    schema: 1,
+    name: "careful",
+    approvals: ["sandbox.exec", "sandbox.destroy"],
+  });
+  const { apiKey } = await core.createKey(root, { kind: "agent" });
+  const agent = await core.authenticate(apiKey);
+  const sandbox = await core.create(agent, { profile: "careful" });
+  const refused = async (work: Promise<unknown>) => {
+    const error = await work.then(
+      () => undefined,
+      (thrown: { code: string; details: { approvalId?: string } }) => thrown,
+    );
+    return { code: error?.code, id: error?.details.approvalId ?? "" };
+  };
+  const pass = (ms: number) => {
+    nowMs += ms;
+  };
+  return { core, root, agent, sandbox, refused, pass };
+}
+
+it("an operation that is marked waits for somebody else, for exactly that, once", async () => {
+  const { core, root, agent, sandbox, refused } = await open();
+  const run = (argv: string[]) => core.exec(agent, sandbox.id, { argv });
+  const first = await refused(run(["true"]));
+  expect(first.code).toBe("approval_required");
+  expect((await refused(run(["true"]))).id, "asked again, the same question").toBe(first.id);
+  expect(await core.getApproval(root, first.id)).toMatchObject({
+    action: { kind: "operation", operation: "sandbox.exec", said: { argv: ["true"] } },
+  });
+  expect((await refused(core.decideApproval(agent, first.id, { decision: "approve" }))).code).toBe(
+    "policy_denied",
+  );
+  await core.decideApproval(root, first.id, { decision: "approve" });
+  const other = await refused(run(["true", "more"]));
+  expect([other.code, other.id === first.id]).toEqual(["approval_required", false]);
+  const process = await run(["true"]);
+  for await (const event of process.events)
+    if (event.type === "exit") expect(event.exit).toMatchObject({ code: 0 });
+  expect((await refused(run(["true"]))).code, "a yes is used up").toBe("approval_required");
+  await core.decideApproval(root, other.id, { decision: "deny" });
+  expect((await refused(run(["true", "more"]))).code).toBe("approval_required");
+  expect((await refused(core.decideApproval(root, other.id, { decision: "approve" }))).code).toBe(
+    "invalid_state",
+  );
+});
+
+it("a yes is not the yes of another, nor for another sandbox", async () => {
+  const { core, root, agent, sandbox, refused } = await open();
+  const twin = await core.create(agent, { profile: "careful" });
+  const { id } = await refused(core.exec(agent, sandbox.id, { argv: ["true"] }));
+  await core.decideApproval(root, id, { decision: "approve" });
+  expect((await refused(core.exec(agent, twin.id, { argv: ["true"] }))).code).toBe("approval_required");
+  expect((await refused(core.exec(root, sandbox.id, { argv: ["true"] }))).code).toBe("approval_required");
+  expect((await refused(core.destroy(agent, sandbox.id))).code).toBe("approval_required");
+  expect((await refused(core.decideApproval(root, id, { decision: "approve", scope: "sandbox" }))).code).toBe(
+    "invalid_state",
+  );
+});
+
+it("a question and an unused yes run out", async () => {
+  const { core, root, agent, sandbox, refused, pass } = await open();
+  const { id } = await refused(core.destroy(agent, sandbox.id));
+  pass(3_600_001);
+  expect((await refused(core.decideApproval(root, id, { decision: "approve" }))).code).toBe("invalid_state");
+  expect(await core.getApproval(root, id)).toMatchObject({ state: "expired" });
+  const next = await refused(core.destroy(agent, sandbox.id));
+  await core.decideApproval(root, next.id, { decision: "approve" });
+  pass(3_600_001);
+  expect((await refused(core.destroy(agent, sandbox.id))).code).toBe("approval_required");
+  const types = (await core.listEvents(root, { limit: 1_000 })).map(({ type }) => type);
+  expect(types.filter((type) => type === "approval.expired")).toHaveLength(2);
+});
+
+it("a request adds to its profile's marks and takes none away; a sibling sees nothing", async () => {
+  const { core, root, agent, refused } = await open();
+  const both = await core.create(agent, { profile: "careful", approvals: ["sandbox.extend"] });
+  expect(both.spec.approvals).toEqual(["sandbox.exec", "sandbox.destroy", "sandbox.extend"]);
+  const { id } = await refused(core.extend(agent, both.id, { ttlMs: 5_000 }));
+  const { apiKey } = await core.createKey(root, { kind: "user" });
+  const sibling = await core.authenticate(apiKey);
+  expect(await core.listApprovals(sibling)).toEqual([]);
+  expect((await refused(core.decideApproval(sibling, id, { decision: "approve" }))).code).toBe("not_found");
+  expect(await core.listApprovals(root, ["pending"])).toMatchObject([{ id }]);
+});

@@ -1,0 +1,104 @@
+import {
+  type Action,
+  type Approval,
+  type DecideBody,
+  decideBodySchema,
+  egressRuleSchema,
+  type GuardedNetwork,
+  type NetworkRule,
+  type Principal,
+  SandboxerError,
+} from "@sandboxer/contract";
+import type { House } from "../house.ts";
+import { authorizeNetwork } from "../network/narrow.ts";
+import { tellGuard } from "../network/terms.ts";
+import { parse } from "../parse.ts";
+import { authorize } from "../policy/authorize.ts";
+import type { KeptApproval } from "../store/approval-store.ts";
+import { findApproval, shown } from "./approvals.ts";
+import { OPERATION_PATIENCE_MS } from "./need.ts";
+
+/** The word of somebody else, once. What was decided or has run out stays as it is. */
+export async function decideApproval(
+  house: House,
+  principal: Principal,
+  approvalId: string,
+  body: DecideBody,
+): Promise<Approval> {
+  authorize(principal.chain, "approval.decide");
+  const { decision, scope } = parse(decideBodySchema, body);
+  const approval = await findApproval(house, principal, approvalId);
+  refuseRequester(principal, approval);
+  const { action, sandboxId, orgId, state } = approval;
+  if (state !== "pending") throw over(state);
+  const isYes = decision === "approve";
+  const rule = isYes && scope === "sandbox" ? ruleOf(approvalId, action) : undefined;
+  const atMs = house.clock.nowMs();
+  const elevation =
+    isYes && action.kind === "elevation"
+      ? { rules: action.rules, untilMs: atMs + action.durationMs }
+      : undefined;
+  if (isYes) authorizeRules(principal, action);
+  const decided = await house.store.decideApproval({
+    orgId,
+    approvalId,
+    // What waits right now uses it right now; an operation comes back for it.
+    to: !isYes ? "denied" : action.kind === "operation" ? "approved" : "used",
+    scope,
+    principalId: principal.id,
+    atMs,
+    usableUntilMs: atMs + OPERATION_PATIENCE_MS,
+    rule,
+    elevation,
+  });
+  if (!decided) throw over("over");
+  const sandbox = (rule || elevation) && sandboxId && (await house.store.getSandboxById(sandboxId));
+  if (sandbox) await tellGuard(house, sandbox);
+  return shown(decided);
+}
+
+/**
+ * Nobody decides about what is asked for by itself, or by a key that it derived from. Only a person
+ * may decide what a program in that person's own sandbox asks for: the program is somebody else.
+ */
+function refuseRequester({ lineage, kind }: Principal, { requesters, action }: KeptApproval): void {
+  const isProgram = action.kind === "connection" || action.kind === "request";
+  const own = requesters.filter(({ principalId }) => lineage.includes(principalId));
+  if (own.every((one) => isProgram && one.kind === "user" && kind === "user")) return;
+  throw new SandboxerError("policy_denied", "whoever asks does not decide, nor does a key derived from it", {
+    details: { rule: "requester" },
+    hint: "Ask somebody above, or beside.",
+  });
+}
+
+/** Nobody opens for others what is closed to itself. */
+function authorizeRules({ chain }: Principal, action: Action): void {
+  const rules =
+    action.kind === "elevation" ? action.rules : action.kind === "operation" ? [] : [callRule(action)];
+  const network: GuardedNetwork = { egress: "guarded", mode: "enforce", rules: [...rules], sets: [] };
+  authorizeNetwork(chain, network);
+}
+
+function ruleOf(approvalId: string, action: Action): NetworkRule {
+  if (action.kind === "connection" || action.kind === "request") {
+    return parse(egressRuleSchema, { ...callRule(action), id: `approved/${approvalId}` });
+  }
+  throw new SandboxerError(
+    "invalid_request",
+    "scope: only connections and requests can be allowed for a sandbox",
+  );
+}
+
+/** As narrow as what was asked. */
+function callRule(call: Extract<Action, { kind: "connection" | "request" }>): NetworkRule {
+  const { host, port, protocol, method, path } = call;
+  const what = {
+    ...(method && { methods: [method] }),
+    ...(path && { paths: [path.replaceAll("*", "%2A")] }),
+  };
+  return { effect: "allow", host, protocol, ports: [port], ...what };
+}
+
+function over(state: string): SandboxerError {
+  return new SandboxerError("invalid_state", `it is ${state}; nothing waits for a word`);
+}

@@ -1,0 +1,59 @@
+import {
+  type Approval,
+  type ElevateBody,
+  elevateBodySchema,
+  newRowId,
+  type Principal,
+  type Sandbox,
+  SandboxerError,
+} from "@sandboxer/contract";
+import { refuseGuest } from "../attachments/acting.ts";
+import type { House } from "../house.ts";
+import { tellGuard } from "../network/terms.ts";
+import { parse } from "../parse.ts";
+import { authorize } from "../policy/authorize.ts";
+import { locate } from "../reach.ts";
+import { shown } from "./approvals.ts";
+import { OPERATION_PATIENCE_MS } from "./need.ts";
+
+/** Asks for more ways out of one sandbox, for a while. They open when somebody else says so. */
+export async function elevate(
+  house: House,
+  principal: Principal,
+  idOrName: string,
+  body: ElevateBody,
+): Promise<Approval> {
+  authorize(principal.chain, "sandbox.elevate");
+  const { rules, durationMs, reason } = parse(elevateBodySchema, body);
+  const { sandbox } = await locate(house, principal, "sandbox.elevate", idOrName, ["running", "paused"]);
+  if (sandbox.spec.network.egress !== "guarded") {
+    throw new SandboxerError("invalid_state", "this sandbox was made without a way out, and gets none later");
+  }
+  const { orgId, id: principalId, kind = "agent", lineage } = principal;
+  const createdAtMs = house.clock.nowMs();
+  const id = newRowId("apr");
+  const approval = await house.store.askApproval({
+    id,
+    orgId,
+    sandboxId: sandbox.id,
+    requesters: [{ principalId, kind }],
+    lineage,
+    action: { kind: "elevation", rules, durationMs, reason },
+    digest: id,
+    principalId,
+    createdAtMs,
+    expiresAtMs: createdAtMs + OPERATION_PATIENCE_MS,
+  });
+  return shown(approval);
+}
+
+/** Takes back what was opened for a while, before its time. */
+export async function endElevations(house: House, principal: Principal, idOrName: string): Promise<Sandbox> {
+  authorize(principal.chain, "sandbox.elevate");
+  const { sandbox } = await locate(house, principal, "sandbox.elevate", idOrName, ["running", "paused"]);
+  await refuseGuest(house, principal, sandbox);
+  const atMs = house.clock.nowMs();
+  await house.store.endElevations({ sandboxId: sandbox.id, principalId: principal.id, atMs });
+  await tellGuard(house, sandbox);
+  return sandbox;
+}

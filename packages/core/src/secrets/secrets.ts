@@ -1,0 +1,160 @@
+import {
+  newRowId,
+  type Principal,
+  type RotateSecretBody,
+  rotateSecretBodySchema,
+  SandboxerError,
+  type Secret,
+  type SetSecretBody,
+  secretNameSchema,
+  secretSchema,
+  setSecretBodySchema,
+} from "@sandboxer/contract";
+import type { House } from "../house.ts";
+import { parse } from "../parse.ts";
+import { authorize } from "../policy/authorize.ts";
+import type { KeptSecret, Source } from "../store/secret-store.ts";
+import { authorizeSecrets, mayChange, mayUse } from "./may-use.ts";
+import { retell } from "./retell.ts";
+import { shapeOf } from "./shape.ts";
+import { purposeOf, read } from "./value.ts";
+
+/** Makes it, or gives its owner's another definition. What it is, is not shown again by anything. */
+export async function setSecret(
+  house: House,
+  principal: Principal,
+  named: string,
+  body: SetSecretBody,
+): Promise<Secret> {
+  authorize(principal.chain, "secret.write");
+  const name = parse(secretNameSchema, named);
+  const {
+    value,
+    ref,
+    command,
+    bindings,
+    variable = name.replaceAll(/[.-]/g, "_"),
+  } = parse(setSecretBodySchema, body);
+  authorizeSecrets(principal.chain, [name]);
+  if (value === undefined) await refuseTenants(house, principal);
+  const known = await house.store.getSecret(principal.orgId, name);
+  if (known && !mayChange(known, principal))
+    throw new SandboxerError("conflict", `a secret named ${name} is there`);
+  const id = known?.id ?? newRowId("sec");
+  const source: Source =
+    value === undefined
+      ? elsewhere(ref, command)
+      : { kind: "vault", sealed: house.sealer.seal(purposeOf(id), value) };
+  const shape = shapeOf(value ?? (await read(house, id, source)));
+  const { id: principalId, orgId, lineage } = principal;
+  const atMs = house.clock.nowMs();
+  const owner = known ? { principalId: known.principalId, lineage: known.lineage } : { principalId, lineage };
+  const kept = await house.store.setSecret({
+    id,
+    orgId,
+    name,
+    ...owner,
+    source,
+    shape,
+    bindings,
+    variable,
+    atMs,
+  });
+  await retell(house, kept);
+  return shown(kept);
+}
+
+/** From now on this is what is put in. Placeholders inside stay as they are. */
+export async function rotateSecret(
+  house: House,
+  principal: Principal,
+  name: string,
+  body: RotateSecretBody,
+): Promise<Secret> {
+  authorize(principal.chain, "secret.write");
+  const { value } = parse(rotateSecretBodySchema, body);
+  const known = await findSecret(house, principal, name, mayChange);
+  const isOurs = known.source.kind === "vault";
+  if (isOurs !== (value !== undefined)) {
+    const message = isOurs
+      ? "value: its next value is needed"
+      : `value: it comes from ${known.ref}, and is read there`;
+    throw new SandboxerError("invalid_request", message);
+  }
+  const source: Source =
+    value === undefined
+      ? known.source
+      : { kind: "vault", sealed: house.sealer.seal(purposeOf(known.id), value) };
+  if (value === undefined) await read(house, known.id, source);
+  const { orgId, id: principalId } = principal;
+  const kept = await house.store.rotateSecret({
+    orgId,
+    name,
+    source,
+    principalId,
+    atMs: house.clock.nowMs(),
+  });
+  if (!kept) throw absent(name);
+  await retell(house, kept);
+  return shown(kept);
+}
+
+export async function listSecrets(house: House, principal: Principal): Promise<Secret[]> {
+  authorize(principal.chain, "secret.read");
+  const all = await house.store.listSecrets(principal.orgId);
+  return all.filter((one) => mayUse(one, principal.id)).map(shown);
+}
+
+/** Nothing is put in for it any more, anywhere. */
+export async function deleteSecret(house: House, principal: Principal, name: string): Promise<void> {
+  authorize(principal.chain, "secret.write");
+  const known = await findSecret(house, principal, name, mayChange);
+  const { orgId, id: principalId } = principal;
+  await house.store.deleteSecret({ orgId, name, principalId, atMs: house.clock.nowMs() });
+  house.secretValues.delete(known.id);
+  await retell(house, known);
+}
+
+/** One that the caller may not know of is as absent as one that never was. */
+export async function findSecret(
+  house: House,
+  principal: Principal,
+  name: string,
+  may: (secret: KeptSecret, principal: Principal) => boolean,
+): Promise<KeptSecret> {
+  const secret = await house.store.getSecret(principal.orgId, name);
+  if (!secret || !mayUse(secret, principal.id)) throw absent(name);
+  if (may(secret, principal)) return secret;
+  throw new SandboxerError("policy_denied", `the secret ${name} is another's to change`, {
+    details: { rule: "owner" },
+  });
+}
+
+export function absent(name: string): SandboxerError {
+  return new SandboxerError("not_found", `no secret ${name}`);
+}
+
+/** The gateway's own variables, files and programs are the operator's, and no tenant's. */
+async function refuseTenants(house: House, { chain, orgId }: Principal): Promise<void> {
+  if (chain.length === 1 && orgId === (await house.store.rootOrgId())) return;
+  throw new SandboxerError(
+    "policy_denied",
+    "only the installation's root key refers to what is on its machine",
+    {
+      details: { rule: "installation" },
+      hint: "Give the value itself.",
+    },
+  );
+}
+
+function elsewhere(ref: string | undefined, command: readonly string[] | undefined): Source {
+  if (command) return { kind: "command", argv: command };
+  const [kind, ...rest] = (ref ?? "").split(":");
+  const where = rest.join(":");
+  return kind === "env" ? { kind, variable: where } : { kind: "file", path: where };
+}
+
+function shown(kept: KeptSecret): Secret {
+  const { source: _, shape: __, lineage: ___, grantLineages: ____, ...secret } = kept;
+  return secretSchema.parse(secret);
+}

@@ -1,0 +1,122 @@
+import { type GuardedSecret, type Misuse, parseHostPattern, type SecretBinding } from "@sandboxer/contract";
+import { compilePath } from "../policy/path.ts";
+import { formsOf } from "./forms.ts";
+import type { Needle } from "./scan.ts";
+
+/** Where in a request something stands. */
+export type Place = SecretBinding["place"];
+
+/** A request, as far as it decides what may be put into it. */
+export interface Destination {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+}
+
+export interface BookedSecret {
+  readonly name: string;
+  readonly placeholder: string;
+  readonly value?: string | undefined;
+  readonly isBoundTo: (host: string, port: number) => boolean;
+  /** Whether this is the one cell, or one of the cells, that it may be put into. */
+  readonly fits: (to: Destination, place: Place) => boolean;
+  readonly hasBodyCell: (to: Destination) => boolean;
+}
+
+/** What a needle that goes out would give away. */
+export interface Loss {
+  readonly secret: string;
+  readonly what: Misuse["what"];
+}
+
+/** The secrets of one sandbox, ready to be looked for. */
+export interface Book {
+  readonly secrets: readonly BookedSecret[];
+  isBoundTo(host: string, port: number): boolean;
+  /** Every form of every placeholder and of every value: none of it leaves by itself. */
+  readonly losses: readonly Needle<Loss>[];
+  /** Every form of every value, with what stands for it inside. */
+  readonly masks: readonly Needle<Buffer>[];
+}
+
+export function openBook(given: readonly GuardedSecret[]): Book {
+  const secrets = given.map(booked);
+  return {
+    secrets,
+    isBoundTo: (host, port) => secrets.some((secret) => secret.isBoundTo(host, port)),
+    losses: given.flatMap(({ name, placeholder, value }) => [
+      ...needlesOf(placeholder, { secret: name, what: "placeholder" }),
+      ...(value === undefined ? [] : needlesOf(value, { secret: name, what: "value" })),
+    ]),
+    masks: given.flatMap(({ placeholder, value }) =>
+      value === undefined ? [] : masksOf(value, placeholder),
+    ),
+  };
+}
+
+/** Terms that no longer have a secret do not make its placeholder harmless: it is stopped from now on. */
+export function withRetired(
+  before: readonly GuardedSecret[],
+  now: readonly GuardedSecret[],
+): readonly GuardedSecret[] {
+  const known = new Set(now.map(({ placeholder }) => placeholder));
+  const retired = before.filter(({ placeholder }) => !known.has(placeholder));
+  return [...now, ...retired.map(({ value: _, ...rest }) => rest)];
+}
+
+interface Cell {
+  readonly covers: (host: string, port: number) => boolean;
+  readonly paths: readonly RegExp[] | undefined;
+  readonly place: Place;
+}
+
+const leadsTo = ({ covers, paths }: Cell, { host, port, path }: Destination): boolean =>
+  covers(host, port) && (paths?.some((glob) => glob.test(path)) ?? true);
+
+function booked({ name, placeholder, value, bindings }: GuardedSecret): BookedSecret {
+  const cells = bindings.map(
+    ({ host, ports, paths, place }): Cell => ({
+      covers: (asked: string, port: number) => ports.includes(port) && hostMatches(host, asked),
+      paths: paths?.map(compilePath),
+      place,
+    }),
+  );
+  return {
+    name,
+    placeholder,
+    value,
+    isBoundTo: (host, port) => cells.some(({ covers }) => covers(host, port)),
+    fits: (to, asked) => cells.some((cell) => leadsTo(cell, to) && isSamePlace(cell.place, asked)),
+    hasBodyCell: (to) => cells.some((cell) => leadsTo(cell, to) && cell.place.in === "body"),
+  };
+}
+
+/** Names of headers are one however they are written; all others mean themselves. */
+function isSamePlace(own: Place, asked: Place): boolean {
+  if (own.in !== asked.in) return false;
+  return own.in === "header" ? own.name.toLowerCase() === asked.name.toLowerCase() : own.name === asked.name;
+}
+
+function hostMatches(written: string, host: string): boolean {
+  const pattern = parseHostPattern(written);
+  if (!pattern) return false;
+  if (pattern.depth === "exact") return pattern.host === host;
+  const cut = host.indexOf(".");
+  if (pattern.depth === "one") return cut > 0 && host.slice(cut + 1) === pattern.suffix;
+  return host.endsWith(`.${pattern.suffix}`);
+}
+
+function needlesOf(text: string, means: Loss): Needle<Loss>[] {
+  return formsOf(text).map(({ bytes }) => ({ bytes, means }));
+}
+
+/** What is coded stays as long as it was, so that what is around it can still be decoded. */
+function masksOf(value: string, placeholder: string): Needle<Buffer>[] {
+  return formsOf(value).map(({ kind, bytes }) => ({
+    bytes,
+    means:
+      kind === "raw" || kind === "url"
+        ? Buffer.from(placeholder)
+        : Buffer.alloc(bytes.length, kind === "hex" ? "0" : "A"),
+  }));
+}

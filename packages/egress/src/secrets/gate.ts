@@ -1,0 +1,94 @@
+import type { IncomingMessage } from "node:http";
+import type { GuardedUsers } from "@sandboxer/contract";
+import { type DlpParts, siftWord } from "../dlp/watch.ts";
+import { type Head, valuesOf } from "../http/head.ts";
+import type { AskedRequest } from "../policy/decide.ts";
+import { userMayUse } from "../policy/users.ts";
+import { type Masking, maskingOf } from "./answer.ts";
+import { kindOf } from "./body.ts";
+import type { Book } from "./book.ts";
+import { type Filling, fillHeaders, fillTarget } from "./head.ts";
+import { type OutgoingBody, outgoingBody } from "./outgoing.ts";
+import { Refused, Stopped } from "./stopped.ts";
+
+/** Whether a word is a placeholder of a sandbox other than this. */
+export type IsForeign = (word: string) => boolean;
+
+/** A request as it goes out. */
+export interface Filled {
+  readonly head: Head;
+  readonly target: string;
+  body(source: AsyncGenerator<Buffer>): Promise<OutgoingBody>;
+  masking(answer: IncomingMessage): Masking | undefined;
+}
+
+export interface GateParts {
+  readonly book: Book;
+  readonly users: GuardedUsers;
+  readonly uid: number;
+  readonly scheme: "http" | "https";
+  readonly isForeign: IsForeign;
+  /** Absent where only the sandbox's own secrets are looked for. */
+  readonly dlp?: DlpParts | undefined;
+}
+
+const WORD = /[\w.-]{24,}/g;
+
+/** Puts the secrets into a request where they belong. Throws where one would go elsewhere. */
+export async function passGate(parts: GateParts, asked: AskedRequest, head: Head): Promise<Filled> {
+  const { book, users, uid, scheme, isForeign, dlp } = parts;
+  refuseForeign(isForeign, asked, head);
+  const { path, query, host, port } = asked;
+  if (book.secrets.length === 0 && !dlp) {
+    const target = query ? `${path}?${query}` : path;
+    return { head, target, body: async (stream) => ({ stream }), masking: () => undefined };
+  }
+  if (valuesOf(head, "upgrade").length > 0 && (dlp || book.isBoundTo(host, port))) {
+    throw new Refused("what follows an upgrade is not read, and what goes to this host has to be");
+  }
+  // Without TLS everybody on the way could read it.
+  const usable = scheme === "https" ? book.secrets.filter(({ name }) => userMayUse(users, uid, name)) : [];
+  const filling: Filling = { usable, losses: book.losses, to: asked };
+  const sifted = dlp ? await siftHead(dlp, filling, asked, head.headers) : { headers: head.headers, query };
+  const hasSecrets = book.secrets.length > 0;
+  const headers = fillHeaders(filling, hasSecrets ? readable(sifted.headers) : sifted.headers);
+  const kind = kindOf(valuesOf(head, "content-type")[0]);
+  const coding = valuesOf(head, "content-encoding").join(",").trim().toLowerCase() || "identity";
+  return {
+    head: { ...head, headers },
+    target: fillTarget(filling, { path, query: sifted.query }),
+    body: (source) => outgoingBody(filling, { kind, coding, dlp }, source),
+    masking: (answer) => (hasSecrets ? maskingOf(book, answer) : undefined),
+  };
+}
+
+/** What may be put in looks like a credential and is none: it is not looked at. */
+async function siftHead(
+  dlp: DlpParts,
+  { usable }: Filling,
+  { path, query }: AskedRequest,
+  headers: Head["headers"],
+) {
+  const isOurs = (text: string) => usable.some(({ placeholder }) => text.includes(placeholder));
+  await siftWord(dlp, "path", path);
+  const kept: [string, string][] = [];
+  for (const [name, value] of headers) {
+    kept.push([name, isOurs(value) ? value : await siftWord(dlp, "header", value)]);
+  }
+  return { headers: kept, query: isOurs(query) ? query : await siftWord(dlp, "query", query) };
+}
+
+/** What comes back has to be readable, or nothing in it could be masked. */
+function readable(headers: Head["headers"]): Head["headers"] {
+  return [
+    ...headers.filter(([name]) => name.toLowerCase() !== "accept-encoding"),
+    ["Accept-Encoding", "identity"],
+  ];
+}
+
+function refuseForeign(isForeign: IsForeign, { path, query }: AskedRequest, { headers }: Head): void {
+  const texts = [...headers.map(([, value]) => ({ text: value, place: "header" as const }))];
+  for (const { text, place } of [...texts, { text: `${path}?${query}`, place: "query" as const }]) {
+    if (text.match(WORD)?.some(isForeign)) throw new Stopped({ secret: "", what: "foreign" }, place);
+  }
+}

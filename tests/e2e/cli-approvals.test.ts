@@ -1,0 +1,101 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "@sandboxer/sdk";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { cliOf, end, firstLine } from "./cli-process.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+vi.setConfig({ testTimeout: 60_000 });
+
+describe("sandboxer approvals", () => {
+  let home: string;
+  let cli: ReturnType<typeof cliOf>;
+  let gateway: ReturnType<ReturnType<typeof cliOf>["start"]>;
+  let agent: ReturnType<typeof createClient>;
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), "sandboxer-approvals-"));
+    cli = cliOf(home);
+    gateway = cli.start(["up", "--port", "0", "--json"]);
+    const { url } = JSON.parse(await firstLine(gateway));
+    const file = join(home, "careful.yaml");
+    await writeFile(
+      file,
+      "schema: 1\nname: careful\napprovals: [sandbox.exec]\nnetwork: {egress: guarded}\n",
+    );
+    expect((await cli.run(["profiles", "publish", file])).code).toBe(0);
+    const { apiKey } = JSON.parse((await cli.run(["keys", "create", "--json"])).stdout);
+    agent = createClient({ url, apiKey });
+  });
+  afterAll(async () => {
+    await cli.run(["rm", "--all"]);
+    await end(gateway, "SIGTERM");
+    await rm(home, { recursive: true, force: true });
+  }, 60_000);
+
+  const question = async (work: Promise<unknown>): Promise<string> => {
+    const error = await work.catch((thrown: { code: string; details: { approvalId: string } }) => thrown);
+    expect(error).toMatchObject({ code: "approval_required" });
+    return (error as { details: { approvalId: string } }).details.approvalId;
+  };
+
+  it("lists, shows, approves and denies, and asks for more for a while", async () => {
+    const sandbox = await agent.sandboxes.create({ profile: "careful" });
+    const id = await question(sandbox.run(["echo", "one"]));
+    expect((await cli.run(["approvals", "ls"])).stdout).toMatch(
+      new RegExp(`${id}.*sandbox.exec.*"echo","one"`),
+    );
+    expect(JSON.parse((await cli.run(["approvals", "show", id, "--json"])).stdout)).toMatchObject({
+      state: "pending",
+    });
+    expect((await cli.run(["approvals", "approve", id])).stdout).toBe(`${id} approved\n`);
+    expect((await sandbox.run(["echo", "one"])).exit).toMatchObject({ code: 0 });
+    const other = await question(sandbox.run(["echo", "two"]));
+    expect((await cli.run(["approvals", "deny", other])).stdout).toBe(`${other} denied\n`);
+    expect((await cli.run(["approvals", "approve", other])).code).toBe(75);
+    expect((await cli.run(["approvals", "ls", "--json"])).stdout).toBe("[]\n");
+    expect(JSON.parse((await cli.run(["approvals", "ls", "--all", "--json"])).stdout)).toHaveLength(2);
+    const elevation = await cli.run([
+      "elevate",
+      sandbox.id,
+      "--allow",
+      "files.example.com",
+      "--reason",
+      "a fixture",
+    ]);
+    expect(elevation.stdout).toMatch(/^apr_/);
+    expect((await cli.run(["approvals", "approve", elevation.stdout.trim()])).stderr).toContain(
+      "whoever asks",
+    );
+  });
+
+  it("answers on a terminal with a key", async () => {
+    const sandbox = await agent.sandboxes.create({ profile: "careful" });
+    const line = cli.commandLine(["approvals", "watch"]);
+    const child = spawn("script", ["-qec", line, "/dev/null"], {
+      env: cli.environment,
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const timer = setTimeout(() => child.kill("SIGKILL"), 30_000);
+    let seen = "";
+    let answered = 0;
+    child.stdout.setEncoding("utf8").on("data", (part: string) => {
+      seen += part;
+      const asked = seen.split("any other key: later");
+      for (; answered < asked.length - 1; answered++) {
+        const isOurs = asked[answered]?.includes(sandbox.id);
+        child.stdin.write(isOurs ? "y" : "x");
+        if (isOurs) setTimeout(() => child.kill("SIGTERM"), 1_500);
+      }
+    });
+    const id = await question(sandbox.run(["echo", "three"]));
+    await once(child, "close");
+    clearTimeout(timer);
+    expect(seen).toContain(`${id} ${sandbox.id} sandbox.exec`);
+    expect((await agent.approvals.get(id)).state).toBe("approved");
+  });
+});

