@@ -23,6 +23,9 @@ export const setBudgetBodySchema = z.strictObject({
 });
 export type SetBudgetBody = z.input<typeof setBudgetBodySchema>;
 
+export const setKeyBudgetBodySchema = z.strictObject({ limitMicroUsd: microUsdSchema.nonnegative() });
+export type SetKeyBudgetBody = z.input<typeof setKeyBudgetBodySchema>;
+
 /** The end moves to this long from now. */
 export const extendBodySchema = z.strictObject({ ttlMs: sandboxSpecSchema.shape.ttlMs });
 export type ExtendBody = z.input<typeof extendBodySchema>;

@@ -29,7 +29,9 @@ export {
   type ExtendBody,
   extendBodySchema,
   type SetBudgetBody,
+  type SetKeyBudgetBody,
   setBudgetBodySchema,
+  setKeyBudgetBodySchema,
 } from "./budget.ts";
 export {
   ERROR_CODES,
@@ -244,6 +246,7 @@ export {
   suggestionSchema,
   type Usage,
   usageSchema,
+  WORKSPACE_REACH,
 } from "./profile.ts";
 export { type Reachability, reachabilitySchema } from "./reachability.ts";
 export { type Receipt, receiptSchema } from "./receipt.ts";

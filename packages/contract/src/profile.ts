@@ -31,6 +31,9 @@ export const profileRefSchema = z
 /** Words with a meaning to come. Asked for today they are refused as `unsupported`, not ignored. */
 export const RESERVED_FIELDS = ["gpu", "browser", "desktop", "region"] as const;
 
+/** What may be done with a folder of the host, from least to most. */
+export const WORKSPACE_REACH = ["none", "read-only", "copy-on-write", "read-write"] as const;
+
 /** What a sandbox of this kind is. A request may narrow it, never widen it. */
 export const profileSchema = z.strictObject({
   schema: z.literal(1),
@@ -52,6 +55,8 @@ export const profileSchema = z.strictObject({
   resources: resourcesSchema.optional(),
   /** Whether its sandboxes have a root. */
   root: rootSchema.optional(),
+  /** The most that a request may do with a folder of the host; left out, what its key may. */
+  workspace: z.enum(WORKSPACE_REACH).optional(),
   /** `required` refuses where one of them cannot be held. */
   limits: limitsSchema.optional(),
   /** The only scope under which it is reused. */

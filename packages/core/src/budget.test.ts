@@ -59,6 +59,40 @@ describe("AZ-3 budgets under a race", () => {
   });
 });
 
+it("changes a living key's budget: more from its giver, less back to it, nothing that is bound", async () => {
+  const { core, principal } = await openPriced();
+  await core.setBudget(principal, { limitMicroUsd: 100_000 });
+  const { apiKey, key } = await core.createKey(principal, { budgetMicroUsd: 30_000 });
+  const child = await core.authenticate(apiKey);
+  const { id } = await core.create(child, { ttlMs: 20_000 });
+  await refusal(core.create(child, { ttlMs: 20_000 }), "budget_exceeded");
+  const raised = await core.setKeyBudget(principal, key.id, { limitMicroUsd: 50_000 });
+  expect(raised).toMatchObject({ accountId: key.id, limitMicroUsd: 50_000, availableMicroUsd: 30_000 });
+  expect(await core.getBudget(principal)).toMatchObject({ availableMicroUsd: 50_000 });
+  expect((await core.whoami(await core.authenticate(apiKey))).rights.budgetMicroUsd).toBe(50_000);
+  const second = await core.create(child, { ttlMs: 20_000 });
+
+  const bound = await refusal(
+    core.setKeyBudget(principal, key.id, { limitMicroUsd: 39_999 }),
+    "budget_exceeded",
+  );
+  expect(bound.details).toMatchObject({ boundMicroUsd: 40_000 });
+  await refusal(core.setKeyBudget(principal, key.id, { limitMicroUsd: 100_001 }), "budget_exceeded");
+  expect(await core.getBudget(child), "nothing half-done").toMatchObject({ limitMicroUsd: 50_000 });
+  const lowered = await core.setKeyBudget(principal, key.id, { limitMicroUsd: 40_000 });
+  expect(lowered).toMatchObject({ availableMicroUsd: 0 });
+  expect(await core.getBudget(principal)).toMatchObject({ availableMicroUsd: 60_000 });
+
+  const own = await refusal(core.setKeyBudget(child, key.id, { limitMicroUsd: 90_000 }), "policy_denied");
+  expect(own.details).toMatchObject({ rule: "own" });
+  const beside = await core.authenticate((await core.createKey(principal, {})).apiKey);
+  await refusal(core.setKeyBudget(beside, key.id, { limitMicroUsd: 1 }), "not_found");
+  await refusal(core.setKeyBudget(principal, beside.keyId, { limitMicroUsd: 1 }), "invalid_state");
+  for (const one of [id, second.id]) await core.destroy(child, one);
+  await core.revokeKey(principal, key.id);
+  await refusal(core.setKeyBudget(principal, key.id, { limitMicroUsd: 50_000 }), "invalid_state");
+});
+
 it("holds a child's budget on its parent's, spends from it alone, and gives the rest back", async () => {
   const { core, principal } = await openPriced();
   await core.setBudget(principal, { limitMicroUsd: 100_000 });

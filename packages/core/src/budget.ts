@@ -3,7 +3,9 @@ import {
   type Principal,
   SandboxerError,
   type SetBudgetBody,
+  type SetKeyBudgetBody,
   setBudgetBodySchema,
+  setKeyBudgetBodySchema,
 } from "@sandboxer/contract";
 import type { House } from "./house.ts";
 import { authorizeOrgs } from "./orgs.ts";
@@ -29,6 +31,29 @@ export async function setBudget(house: House, principal: Principal, body: SetBud
   if (orgId === undefined) throw new SandboxerError("not_found", `no org ${org}`);
   const atMs = house.clock.nowMs();
   return house.store.setOrgBudget({ orgId, limitMicroUsd, principalId: principal.id, atMs });
+}
+
+/** Of a derived key, by whoever holds one above it: nobody raises its own. Holds from the next hold on. */
+export async function setKeyBudget(
+  house: House,
+  principal: Principal,
+  keyId: string,
+  body: SetKeyBudgetBody,
+): Promise<Budget> {
+  authorize(principal.chain, "key.create");
+  const { limitMicroUsd } = parse(setKeyBudgetBodySchema, body);
+  const { orgId, id: principalId } = principal;
+  const key = (await house.store.listKeys(orgId, principal.keyId)).find(({ id }) => id === keyId);
+  if (!key) throw new SandboxerError("not_found", `no key ${keyId}`);
+  if (keyId === principal.keyId) deny("own", "a key's budget is set by one above it");
+  const atMs = house.clock.nowMs();
+  const budget =
+    key.revokedAtMs === undefined &&
+    (await house.store.setKeyBudget({ orgId, keyId, limitMicroUsd, principalId, atMs }));
+  if (budget) return budget;
+  throw new SandboxerError("invalid_state", "this key has no budget of its own", {
+    hint: "Keys get one when they are made: `keys create --budget`.",
+  });
 }
 
 function deny(rule: string, message: string): never {

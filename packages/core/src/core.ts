@@ -52,6 +52,7 @@ import type {
   SandboxState,
   Secret,
   SetBudgetBody,
+  SetKeyBudgetBody,
   SetSecretBody,
   Snapshot,
   StoreReport,
@@ -164,6 +165,8 @@ export interface Core {
   getBudget(principal: Principal): Promise<Budget>;
   /** What the whole org may spend, `null` for no limit. The root key's alone. */
   setBudget(principal: Principal, body: SetBudgetBody): Promise<Budget>;
+  /** What a derived key with a budget may spend in all; the difference is its giver's. */
+  setKeyBudget(principal: Principal, keyId: string, body: SetKeyBudgetBody): Promise<Budget>;
   /** Where it ran and why, how long, what it cost, and for whom. */
   receipt(principal: Principal, idOrName: string): Promise<Receipt>;
   /** Stops every process where it is; of what is paused, succeeds. Its time runs on. */

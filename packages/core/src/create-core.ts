@@ -11,7 +11,7 @@ import { attach } from "./attachments/attach.ts";
 import { detach, listAttachments } from "./attachments/detach.ts";
 import { createBackground } from "./background.ts";
 import { createBoxes } from "./boxes.ts";
-import { getBudget, setBudget } from "./budget.ts";
+import { getBudget, setBudget, setKeyBudget } from "./budget.ts";
 import { census } from "./census.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Core } from "./core.ts";
@@ -208,6 +208,7 @@ function verbsOf(house: House): Omit<Core, "start" | "close"> {
     destroy: verb(destroy),
     getBudget: verb(getBudget),
     setBudget: verb(setBudget),
+    setKeyBudget: verb(setKeyBudget),
     explain: verb(explain),
     listEvents: verb(listEvents),
     followEvents: verb(followEvents),

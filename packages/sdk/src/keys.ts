@@ -1,4 +1,6 @@
 import {
+  type Budget,
+  budgetSchema,
   type CreatedKey,
   type CreateKeyBody,
   createdKeySchema,
@@ -13,6 +15,8 @@ export interface Keys {
   create(body?: CreateKeyBody, once?: Once): Promise<CreatedKey>;
   /** The client's own key and everything derived from it. */
   list(): Promise<readonly Key[]>;
+  /** What a derived key may spend in all, from now on; the difference is its giver's. */
+  setBudget(keyId: string, limitMicroUsd: number): Promise<Budget>;
   /** Ends the key and everything derived from it; answers the ids of what it ended. */
   revoke(keyId: string): Promise<readonly string[]>;
 }
@@ -22,6 +26,10 @@ export function openKeys(transport: Transport): Keys {
     create: (body = {}, once) => transport.ask(createdKeySchema, "POST", "/v1/keys", { json: body, once }),
     async list() {
       return (await transport.ask(keyListSchema, "GET", "/v1/keys")).keys;
+    },
+    setBudget(keyId, limitMicroUsd) {
+      const path = `/v1/keys/${encodeURIComponent(keyId)}/budget`;
+      return transport.ask(budgetSchema, "PUT", path, { json: { limitMicroUsd } });
     },
     async revoke(keyId) {
       const path = `/v1/keys/${encodeURIComponent(keyId)}`;

@@ -1,6 +1,7 @@
 import type { CreateKeyBody, IsolationClass, Key, Role } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, list, microUsd } from "../arguments.ts";
+import { dollars } from "../dollars.ts";
 import { span, table } from "../table.ts";
 
 interface Options {
@@ -54,6 +55,14 @@ export function register(program: Command): void {
     .option("--json", "print everything")
     .action(ls);
   keys
+    .command("budget")
+    .description("change what a derived key may spend in all; the difference is this key's")
+    .argument("<key>", "its id, as in key_…")
+    .argument("<usd>", "as in 2.50", microUsd)
+    .option("--json", "print the account")
+    .addHelpText("after", "\nExample:\n  $ sandboxer keys budget key_k3v9x0q2m7c1z8w4b6n5 5.00")
+    .action(budget);
+  keys
     .command("revoke")
     .description("end a key, everything derived from it, and what they are doing")
     .argument("<key>", "its id, as in key_…")
@@ -101,6 +110,16 @@ function row(key: Key): string[] {
     span(now - createdAtMs),
     state,
   ];
+}
+
+async function budget(keyId: string, limitMicroUsd: number, { json }: Options): Promise<void> {
+  const { withClient } = await import("../connect.ts");
+  const set = await withClient((client) => client.keys.setBudget(keyId, limitMicroUsd));
+  const { availableMicroUsd = 0, heldMicroUsd, spentMicroUsd } = set;
+  const parts = [`${dollars(availableMicroUsd)} left`, `${dollars(heldMicroUsd)} held`];
+  const text = `${dollars(limitMicroUsd)}: ${[...parts, `${dollars(spentMicroUsd)} spent`].join(", ")}`;
+  process.stdout.write(`${json ? JSON.stringify(set) : text}\n`);
+  process.exit(0);
 }
 
 async function revoke(keyId: string, { json }: Options): Promise<void> {

@@ -57,6 +57,7 @@ export function register(program: Command): void {
     .command("rm")
     .description("forget it; nothing is put in for it any more")
     .argument("<name>", "the secret")
+    .option("--json", "print its name as JSON; give errors as JSON")
     .action(rm);
 }
 
@@ -108,9 +109,9 @@ function row({ name, ref, bindings, grants, rotatedAtMs }: Secret): string[] {
   return [name, ref, places.join(", "), keys.join(", "), span(Date.now() - rotatedAtMs)];
 }
 
-async function rm(name: string): Promise<void> {
+async function rm(name: string, { json }: { json?: true }): Promise<void> {
   const { withClient } = await import("../connect.ts");
   await withClient((client) => client.secrets.delete(name));
-  process.stdout.write(`${name}\n`);
+  process.stdout.write(`${json ? JSON.stringify({ name }) : name}\n`);
   process.exit(0);
 }

@@ -1,4 +1,5 @@
-import { budgetSchema, setBudgetBodySchema } from "@sandboxer/contract";
+import { budgetSchema, rowIdSchema, setBudgetBodySchema, setKeyBudgetBodySchema } from "@sandboxer/contract";
+import { z } from "zod";
 import { route } from "./route.ts";
 
 export const budgetRoutes = [
@@ -22,5 +23,17 @@ export const budgetRoutes = [
       answer: { type: "json", status: 200, schema: budgetSchema },
     },
     ({ core, principal, body }) => core.setBudget(principal, body),
+  ),
+  route(
+    {
+      method: "PUT",
+      path: "/v1/keys/{key}/budget",
+      operation: "key.create",
+      summary: "Set what a derived key may spend in all; the difference comes from, or goes to, its giver",
+      params: z.strictObject({ key: rowIdSchema }),
+      body: setKeyBudgetBodySchema,
+      answer: { type: "json", status: 200, schema: budgetSchema },
+    },
+    ({ core, principal, params, body }) => core.setKeyBudget(principal, params.key, body),
   ),
 ];

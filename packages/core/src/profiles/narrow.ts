@@ -5,6 +5,8 @@ import {
   type Profile,
   type Resources,
   SandboxerError,
+  WORKSPACE_REACH,
+  workspaceSchema,
 } from "@sandboxer/contract";
 import { canonicalJson } from "../events/chain.ts";
 import { narrowNetwork } from "../network/narrow.ts";
@@ -20,6 +22,7 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
     deny("isolation", `${body.isolation} is weaker than its ${isolation}`);
   }
   if (profile.root === "denied" && body.root === "allowed") deny("root", "its sandboxes have no root");
+  refuseFurther(profile.workspace, body.workspace);
   const extra = body.extensions?.filter((id) => extensions && !extensions.includes(id)) ?? [];
   if (extra.length > 0) deny("extensions", `it does not run on ${extra.join(", ")}`);
   const asked = body.network && parse(networkSchema, body.network);
@@ -54,6 +57,14 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
     labels: merged("labels", profile.labels, body.labels),
     routing: narrowRouting(profile.routing, body.routing),
   };
+}
+
+/** A folder of the host is never more than the profile lets a sandbox have of one. */
+function refuseFurther(most: Profile["workspace"], asked: CreateBody["workspace"]): void {
+  if (most === undefined || asked === undefined) return;
+  const { mode } = parse(workspaceSchema, asked);
+  if (WORKSPACE_REACH.indexOf(mode) <= WORKSPACE_REACH.indexOf(most)) return;
+  deny("workspace", most === "none" ? "its sandboxes have none" : `${mode} is more than its ${most}`);
 }
 
 function narrowResources(profile: Resources = {}, asked: Resources = {}): Resources {

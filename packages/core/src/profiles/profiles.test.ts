@@ -8,6 +8,7 @@ import {
   profileJsonSchema,
   profileSchema,
   SandboxerError,
+  WORKSPACE_REACH,
 } from "@sandboxer/contract";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -78,6 +79,23 @@ it("refuses what is no profile, what is reserved, and what may not be touched", 
   await refusal(core.deprecateProfile(principal, "base"), "invalid_request");
   const viewer = await core.authenticate((await core.createKey(principal, { role: "operator" })).apiKey);
   await refusal(core.publishProfile(viewer, mine()), "policy_denied");
+});
+
+it("lets a request have no more of a folder than its profile does", () => {
+  const asked = (mode?: "read-only" | "copy-on-write" | "read-write") =>
+    ({ workspace: { source: "/srv/project", ...(mode && { mode }) } }) as CreateBody;
+  for (const [at, most] of WORKSPACE_REACH.entries()) {
+    const profile = mine({ workspace: most }) as Profile;
+    for (const mode of ["read-only", "copy-on-write", "read-write"] as const) {
+      const narrow = () => narrowToProfile(profile, asked(mode));
+      if (WORKSPACE_REACH.indexOf(mode) <= at) expect(narrow().workspace).toEqual(asked(mode).workspace);
+      else expect(narrow).toThrowError(expect.objectContaining({ details: { rule: "profile.workspace" } }));
+    }
+    expect(narrowToProfile(profile, {}).workspace, "none that was not asked for").toBe(undefined);
+  }
+  const readOnly = mine({ workspace: "read-only" }) as Profile;
+  expect(() => narrowToProfile(readOnly, asked()), "what is left out is copy-on-write").toThrow(/read-only/);
+  expect(narrowToProfile(mine() as Profile, asked("read-write")).workspace).toBeDefined();
 });
 
 it("creates by profile and records which, and holds a key to the profiles it was given", async () => {

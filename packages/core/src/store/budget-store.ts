@@ -7,6 +7,11 @@ export interface BudgetStore {
   /** What the whole org may spend; `null` is no limit. `budget_exceeded` below what is already bound. */
   setOrgBudget(set: SetOrgBudget): Promise<Budget>;
   /**
+   * What a key that has a budget may spend in all: more comes from where it was allotted from, less
+   * goes back there. `undefined` for a key without one.
+   */
+  setKeyBudget(set: SetKeyBudget): Promise<Budget | undefined>;
+  /**
    * Charges a living sandbox up to now, then holds as much as it will cost until `untilMs`, no more
    * and no less. What the budget refuses changes nothing but the charge.
    */
@@ -22,6 +27,14 @@ export interface BudgetStore {
 export interface SetOrgBudget {
   readonly orgId: string;
   readonly limitMicroUsd: number | null;
+  readonly atMs: number;
+  readonly principalId: string;
+}
+
+export interface SetKeyBudget {
+  readonly orgId: string;
+  readonly keyId: string;
+  readonly limitMicroUsd: number;
   readonly atMs: number;
   readonly principalId: string;
 }

@@ -2,6 +2,7 @@ import { SandboxerError } from "@sandboxer/contract";
 import type { BudgetStore, Uncovered } from "../budget-store.ts";
 import { type AccountRow, accountOf, toBudget } from "./accounts.ts";
 import { appendEvent } from "./events.ts";
+import { moveLimit } from "./key-budget.ts";
 import { fund } from "./ledger.ts";
 import { charge, holdUntil } from "./metering.ts";
 import type { Connection } from "./open.ts";
@@ -23,6 +24,10 @@ export function budgetCommands(connection: Connection): BudgetCommands {
 
     async setOrgBudget(set) {
       return write(() => setLimit(connection, set.orgId, set.limitMicroUsd, set));
+    },
+
+    async setKeyBudget(set) {
+      return write(() => moveLimit(connection, set));
     },
 
     async coverSandbox({ sandboxId, atMs, untilMs, announce }) {
