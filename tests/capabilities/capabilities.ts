@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -97,6 +97,14 @@ export const CAPABILITIES = {
     await ensureDebianPackage("python3-venv");
     return { python: await pythonWith("e2b") };
   },
+  /** Programs that fetch things, none of which knows of any guard. */
+  "egress-clients": async () => {
+    const wanted = { "python3-pip": ["/usr/bin/pip3"], npm: ["/usr/bin/npm"], "golang-go": GO };
+    for (const [name, paths] of Object.entries(wanted)) {
+      if (!paths.some((path) => existsSync(path))) await ensureDebianPackage(name);
+    }
+    return { go: GO.find((path) => existsSync(path)) ?? "go" };
+  },
   bubblewrap: () => program("bubblewrap", "/usr/bin/bwrap"),
   runc: () => program("runc", "/usr/sbin/runc"),
   "docker-registry": () => program("docker-registry", "/usr/bin/docker-registry"),
@@ -114,6 +122,9 @@ export const CAPABILITIES = {
     return sharedDockerd();
   },
 } satisfies Record<string, () => Promise<unknown>>;
+
+/** As Debian has it, or as it comes from its makers. */
+const GO = ["/usr/bin/go", "/usr/local/go/bin/go"];
 
 export type Capability = keyof typeof CAPABILITIES;
 export type Given<Name extends Capability> = Awaited<ReturnType<(typeof CAPABILITIES)[Name]>>;

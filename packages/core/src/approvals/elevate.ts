@@ -26,9 +26,7 @@ export async function elevate(
   authorize(principal.chain, "sandbox.elevate");
   const { rules, durationMs, reason } = parse(elevateBodySchema, body);
   const { sandbox } = await locate(house, principal, "sandbox.elevate", idOrName, ["running", "paused"]);
-  if (sandbox.spec.network.egress !== "guarded") {
-    throw new SandboxerError("invalid_state", "this sandbox was made without a way out, and gets none later");
-  }
+  refuseSealed(sandbox);
   const { orgId, id: principalId, kind = "agent", lineage } = principal;
   const createdAtMs = house.clock.nowMs();
   const id = newRowId("apr");
@@ -52,8 +50,14 @@ export async function endElevations(house: House, principal: Principal, idOrName
   authorize(principal.chain, "sandbox.elevate");
   const { sandbox } = await locate(house, principal, "sandbox.elevate", idOrName, ["running", "paused"]);
   await refuseGuest(house, principal, sandbox);
+  refuseSealed(sandbox);
   const atMs = house.clock.nowMs();
   await house.store.endElevations({ sandboxId: sandbox.id, principalId: principal.id, atMs });
   await tellGuard(house, sandbox);
   return sandbox;
+}
+
+function refuseSealed({ spec }: Sandbox): void {
+  if (spec.network.egress === "guarded") return;
+  throw new SandboxerError("invalid_state", "this sandbox was made without a way out, and gets none later");
 }

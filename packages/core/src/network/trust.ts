@@ -15,7 +15,7 @@ export const TRUST_VARIABLES: Readonly<Record<string, string>> = Object.fromEntr
   [
     ["SSL_CERT_FILE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "PIP_CERT"],
     ["NODE_EXTRA_CA_CERTS", "AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "DENO_CERT", "NIX_SSL_CERT_FILE"],
-    ["CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE"],
+    ["CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", "NPM_CONFIG_CAFILE"],
   ].flatMap((names) => names.map((name) => [name, BUNDLE])),
 );
 
