@@ -21,11 +21,14 @@ export interface Dockerd {
  * A dockerd of our own: everything it writes is in `directory`, and it touches neither the host's
  * packet filter nor its interfaces, so containers have no network.
  */
-export async function startDockerd(directory: string): Promise<Dockerd> {
+export async function startDockerd(
+  directory: string,
+  runtimes: Readonly<Record<string, { readonly path: string; readonly runtimeArgs: readonly string[] }>> = {},
+): Promise<Dockerd> {
   mkdirSync(directory, { recursive: true });
   const at = (name: string): string => join(directory, name);
   const host = `unix://${at("docker.sock")}`;
-  writeFileSync(at("daemon.json"), "{}");
+  writeFileSync(at("daemon.json"), JSON.stringify({ runtimes }));
   const log = openSync(at("log"), "a");
   const daemon = spawn(
     "/usr/sbin/dockerd",

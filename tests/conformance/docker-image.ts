@@ -12,7 +12,7 @@ const run = promisify(execFile);
 export const TEST_IMAGE = "sandboxer-conformance:1";
 
 /** What the suite calls and busybox has not, or has otherwise. */
-const PACKAGES = ["bash", "dash", "coreutils", "findutils", "tar", "python3-minimal"];
+const PACKAGES = ["bash", "dash", "coreutils", "findutils", "tar", "python3-minimal", "curl"];
 
 /** A small image made here, since tests reach no registry: static busybox below Debian's own tools. */
 export async function importTestImage({ cli, host }: Dockerd): Promise<void> {

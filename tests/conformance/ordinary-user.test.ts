@@ -43,7 +43,12 @@ function suite(notInForce: readonly string[], asUser: (place: string) => readonl
     const { uid, gid } = ids();
     place = await mkdtemp(join(tmpdir(), "sandboxer-ordinary-"));
     await chown(place, uid, gid);
-    for (const part of ["packages/contract", "packages/extensions", "tests/conformance"]) {
+    for (const part of [
+      "packages/contract",
+      "packages/extensions",
+      "tests/conformance",
+      "tests/capabilities",
+    ]) {
       await cp(join(root, part), join(place, part), { recursive: true });
     }
     await cp(given.boxd.path, join(place, "boxd"));

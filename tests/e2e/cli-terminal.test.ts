@@ -69,7 +69,8 @@ describe("in a terminal", () => {
   });
 
   it("create, exec, shell, rm: one sandbox from its beginning to its end", async () => {
-    expect((await type(["create", "--name", "demo", "--ttl", "5m"])).text).toMatch(/^[a-z0-9]{20}\r\n$/);
+    const { text } = await type(["create", "--name", "demo", "--ttl", "5m"]);
+    expect(text.replaceAll("\x1b[K", "\n")).toMatch(/^[a-z0-9]{20}\r\n$/m);
     expect((await type(["exec", "demo", "--", "sh", "-c", "exit 3"])).code).toBe(3);
     const shell = await type(["shell", "demo"], ["$ ", "echo in-$((40+2))\r"], ["in-42", "exit 5\r"]);
     expect(shell.code).toBe(5);
@@ -88,6 +89,22 @@ describe("in a terminal", () => {
     expect(text).toContain("\\u{1b}]52");
     for (const bad of ["\x1b]52", "\x07", "\u202e"]) expect(text).not.toContain(bad);
     await cli.run(["rm", "sly"]);
+  });
+});
+
+describe("diff on a terminal", () => {
+  it("AZ-10: shows what a sandbox wrote without obeying it", async () => {
+    const project = await mkdtemp(join(tmpdir(), "sandboxer-terminal-project-"));
+    const write = "printf '\\033]52;c;aGk=\\007\\ttabbed' > sly; echo plain > file";
+    await cli.run(["run", "-w", project, "--name", "drawn", "--", "sh", "-c", write]);
+    const { text } = await type(["diff", "drawn"]);
+    expect(text).toContain("\\u{1b}]52;c;aGk=\\u{7}\ttabbed");
+    expect(text).toContain("+plain");
+    for (const bad of ["\x1b]52", "\x07"]) expect(text).not.toContain(bad);
+    const { stdout } = await cli.run(["diff", "drawn"]);
+    expect(stdout, "a program reads the patch itself").toContain("+\x1b]52;c;aGk=\x07\ttabbed");
+    await cli.run(["rm", "drawn"]);
+    await rm(project, { recursive: true, force: true });
   });
 });
 

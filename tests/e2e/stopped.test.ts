@@ -50,6 +50,10 @@ describe("what can be made of a stopped sandbox", () => {
     await one.stop();
     const [grandchild] = await one.fork(1);
     expect(await sh(grandchild as Sandbox, "ls ~; cat ~/more")).toBe("deep\nmore\ntwo\n");
+    const { stored } = await client.store.list();
+    const shared = stored.filter(({ kind }) => kind === "layer").map(({ usedBy }) => usedBy.length);
+    expect(shared.sort(), "who lies on what").toEqual([2, 5]);
+    expect(stored.find(({ id }) => id === parent.id)).toMatchObject({ kind: "sandbox", note: "stopped" });
     await parent.start();
     expect(await sh(parent, LOOK)).toBe(SEEN);
     await parent.destroy();
@@ -73,8 +77,14 @@ describe("what can be made of a stopped sandbox", () => {
     expect(checkpoint).toMatchObject({ labels: { checkpoint: sandbox.id }, sandboxId: sandbox.id });
     const back = await client.sandboxes.create({ from: checkpoint?.id ?? "" });
     expect(await sh(back, LOOK)).toBe(SEEN);
-    await client.snapshots.delete(checkpoint?.id ?? "");
-    for (const one of [sandbox, back]) await one.destroy();
+    const prunable = async () => (await client.store.prune({ dryRun: true })).stored.map(({ id }) => id);
+    await sandbox.destroy();
+    expect(await prunable(), "one that lives was made from it").toEqual([]);
+    await back.destroy();
+    expect(await prunable()).toEqual([checkpoint?.id]);
+    expect(await client.snapshots.list(), "a dry run removes nothing").toHaveLength(1);
+    expect((await client.store.prune()).stored).toHaveLength(1);
+    expect(await client.snapshots.list()).toEqual([]);
     expect(await end("SIGTERM")).toBe(0);
     await expectNothingLeft(home);
   });

@@ -43,11 +43,13 @@ beforeAll(async () => {
 afterAll(() => tenants?.close());
 
 const pathOf = (path: string, id: string) =>
-  path.replace("{id}", id).replace("{alias}", "nothing-of-this-name");
+  path.replace("{id}", id).replace(/\{(?:alias|hash|build)\}/g, "nothing-of-this-name");
 const BODIES: Readonly<Record<string, object>> = {
   "/sandboxes/{id}/timeout": { timeout: 60 },
   "/v2/sandboxes": { templateID: "base" },
   "/sandboxes": { templateID: "base" },
+  "/v3/templates": { name: "mine" },
+  "/templates/tags": { target: "mine", name: "mine", tags: ["one"] },
 };
 const each = CONTROL_ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const);
 

@@ -88,3 +88,13 @@ export function reuse(text: string): Reuse {
   if (!scope) throw new InvalidArgumentError("Give a label such as session:42, agent:build or shared:ci.");
   return { scope: scope as Reuse["scope"], key };
 }
+
+/** Says what to do where an argument is missing, and nothing where something else is wrong. */
+export function whenMissing(advice: string): {
+  outputError(text: string, write: (text: string) => void): void;
+} {
+  return {
+    outputError: (text, write) =>
+      write(text.includes("missing required argument") ? `${text}(${advice})\n` : text),
+  };
+}

@@ -1,4 +1,6 @@
+import { styleText } from "node:util";
 import type { WorkspaceChange } from "@sandboxer/contract";
+import { printable } from "./printable.ts";
 
 const TYPE_BITS: Readonly<Record<string, number>> = { file: 0o100000, symlink: 0o120000 };
 
@@ -64,3 +66,24 @@ export function summaryOf(change: WorkspaceChange): string {
 }
 
 const octal = (mode: number): string => mode.toString(8).padStart(4, "0");
+
+const COLORS = [
+  [/^(?:diff|---|\+\+\+|new file|deleted file|old mode|new mode|rename|Binary)/, "bold"],
+  [/^@@/, "cyan"],
+  [/^(?:\+|A {2})/, "green"],
+  [/^(?:-|D {2})/, "red"],
+] as const;
+
+/**
+ * For a terminal: in git's colors, and with nothing in it that the terminal would obey, since a
+ * sandbox wrote it. What a program reads stays the patch, byte for byte.
+ */
+export function forTerminal(text: string): string {
+  if (!process.stdout.isTTY) return text;
+  const paint = (raw: string) => {
+    const line = raw.split("\t").map(printable).join("\t");
+    const color = COLORS.find(([begins]) => begins.test(line))?.[1];
+    return color ? styleText(color, line, { stream: process.stdout }) : line;
+  };
+  return text.split("\n").map(paint).join("\n");
+}

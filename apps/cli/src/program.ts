@@ -56,6 +56,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     up: () => import("./commands/up.ts"),
     images: () => import("./commands/images.ts"),
     doctor: () => import("./commands/doctor.ts"),
+    store: () => import("./commands/store.ts"),
     orgs: () => import("./commands/orgs.ts"),
     keys: () => import("./commands/keys.ts"),
     secrets: () => import("./commands/secrets.ts"),

@@ -68,9 +68,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     const previews = createPreviews(ground, log);
     const e2b = createE2bFront(ground, log, { allowed, previews, ...config.e2b });
     closers.push(() => e2b.close());
-    const answering = { app, sockets, previews, e2b };
     const ownCertificate = options.listen.tls ? undefined : openOwnCertificate(home, place.host);
-    const server = await listen(answering, { ...options.listen, ownCertificate });
+    const server = await listen({ app, sockets, previews, e2b }, { ...options.listen, ownCertificate });
     ground.previews.url = server.url;
     closers.push(() => server.close());
     closers.push(announceRunning(home, server.url));

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Extension } from "@sandboxer/contract";
 import {
   type Core,
   createCore,
@@ -44,6 +45,13 @@ export interface Installation {
   close(): Promise<void>;
 }
 
+/** One for each class of isolation that the operator lets the daemon give. */
+function dockerExtensions(home: string, { docker: { gvisor, ...options } }: Config): Extension[] {
+  const runc = createDockerExtension({ dir: join(home, "docker"), ...options });
+  if (!gvisor) return [runc];
+  return [runc, createDockerExtension({ dir: join(home, "docker-gvisor"), ...options, runtime: "runsc" })];
+}
+
 /** What one home stands on: its store, its extensions and the core. The only place that names extensions. */
 export async function openInstallation(
   home: string,
@@ -59,7 +67,7 @@ export async function openInstallation(
     await enrolRootKey(store, apiKey);
     const extensions = [
       createLocalExtension({ dir: join(home, "engine"), home, pool, failpoint, images: config.images }),
-      createDockerExtension({ dir: join(home, "docker"), ...config.docker }),
+      ...dockerExtensions(home, config),
       ...(await loadExtensions(home, config.extensions)),
     ];
     const guard = createGuard({
@@ -72,6 +80,7 @@ export async function openInstallation(
       store,
       extensions,
       prices: config.prices,
+      allowUnsafeRuntime: config.allowUnsafeRuntime,
       sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
       packageHosts: config.packageHosts,
       tethered,

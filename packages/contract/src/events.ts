@@ -52,6 +52,7 @@ export const EVENT_TYPES = [
   "secret.revoked",
   "secret.deleted",
   "secret.misused",
+  "egress.caught",
   "org.created",
   "key.created",
   "key.revoked",

@@ -8,6 +8,7 @@ import type { Probe } from "./probe.ts";
 import type { ExecRequest, Process, ProcessInfo, Terminals } from "./process.ts";
 import type { Snapshots } from "./snapshot.ts";
 import type { SandboxSpec } from "./spec.ts";
+import type { Stored } from "./stored.ts";
 import type { Changes } from "./workspace.ts";
 
 export interface CallContext {
@@ -138,6 +139,8 @@ export interface Extension {
   readonly metrics?: MetricsFacet;
   readonly network?: NetworkFacet;
   readonly images?: ImagesFacet;
+  /** What its sandboxes take on its hosts, where it can tell. */
+  stored?(context: CallContext): Promise<Stored[]>;
   /** Lets go of every connection. Sandboxes live on. */
   close(): Promise<void>;
 }

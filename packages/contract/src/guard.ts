@@ -70,8 +70,8 @@ export type GuardedSecret = z.infer<typeof guardedSecretSchema>;
 export const misuseSchema = z.strictObject({
   atMs: z.int(),
   secret: z.string(),
-  /** `foreign`: the placeholder of another sandbox. */
-  what: z.enum(["placeholder", "value", "foreign"]),
+  /** `foreign`: the placeholder of another sandbox. `pattern`: what looks like somebody's key, by its kind. */
+  what: z.enum(["placeholder", "value", "foreign", "pattern"]),
   place: z.enum(["header", "query", "path", "body"]),
   host: z.string(),
   port: z.int(),

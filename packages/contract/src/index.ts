@@ -166,6 +166,7 @@ export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } f
 export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
 export {
+  type Dlp,
   egressRuleSchema,
   type GuardedNetwork,
   type GuardedNetworkInput,
@@ -306,6 +307,13 @@ export {
   type SandboxSpec,
   sandboxSpecSchema,
 } from "./spec.ts";
+export {
+  type PruneBody,
+  pruneBodySchema,
+  type Stored,
+  type StoreReport,
+  storeSchema,
+} from "./stored.ts";
 export {
   type Audit,
   auditSchema,

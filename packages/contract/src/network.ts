@@ -59,6 +59,16 @@ export type NetworkRule = z.infer<typeof egressRuleSchema>;
 export const networkModeSchema = z.enum(["enforce", "ask", "audit"]);
 
 /**
+ * What becomes of what looks like somebody's key on its way out, and of bodies that are packed as
+ * nobody here can read. With it, every `https` connection is read. `redact` writes stars instead.
+ */
+const dlpSchema = z.strictObject({
+  onMatch: z.enum(["block", "redact", "ask", "log"]).default("block"),
+  undecodable: z.enum(["block", "allow"]).default("block"),
+});
+export type Dlp = z.infer<typeof dlpSchema>;
+
+/**
  * `deny`: there is no way out, and none can be opened later. `guarded`: there is one, through the
  * guard, which opens it for what the rules allow. Without a rule it opens for nothing.
  */
@@ -68,6 +78,8 @@ export const networkSchema = z.discriminatedUnion("egress", [
     egress: z.literal("guarded"),
     mode: networkModeSchema.default("enforce"),
     rules: z.array(egressRuleSchema).max(500).default([]),
+    /** What leaves is looked through for credentials of well-known kinds; left out, only for own secrets. */
+    dlp: dlpSchema.optional(),
     /** Named sets of rules, as in `npm`. */
     sets: z.array(z.string().max(64)).max(64).default([]),
   }),

@@ -13,10 +13,13 @@ export type Finding = Readonly<z.infer<typeof findingSchema>>;
 
 const findings = z.array(findingSchema).readonly();
 
+/** What of it is known to be unsafe, each in a sentence: used only where the operator says so. */
+const unsafe = z.array(z.string()).readonly().optional();
+
 /** Can this extension work here and now? `unavailable` says why not and what would mend it. */
 export const probeSchema = z.discriminatedUnion("status", [
-  z.strictObject({ status: z.literal("offer"), findings }),
-  z.strictObject({ status: z.literal("unavailable"), reason: z.string(), fix: z.string(), findings }),
+  z.strictObject({ status: z.literal("offer"), findings, unsafe }),
+  z.strictObject({ status: z.literal("unavailable"), reason: z.string(), fix: z.string(), findings, unsafe }),
 ]);
 export type Probe = Readonly<z.infer<typeof probeSchema>>;
 

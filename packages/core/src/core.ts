@@ -38,6 +38,7 @@ import type {
   Probe,
   Process,
   ProcessInfo,
+  PruneBody,
   Pruned,
   PublishedProfile,
   PullImageBody,
@@ -53,6 +54,7 @@ import type {
   SetBudgetBody,
   SetSecretBody,
   Snapshot,
+  StoreReport,
   Suggestion,
   TakeSnapshotBody,
   TerminalSize,
@@ -215,6 +217,10 @@ export interface Core {
   deleteWebhook(principal: Principal, webhookId: string): Promise<void>;
   /** How many sandboxes the org has in each state. The root key's alone. */
   census(principal: Principal): Promise<ReadonlyMap<SandboxState, number>>;
+  /** What takes room, and who needs it. The installation's root key's alone. */
+  listStored(principal: Principal): Promise<StoreReport>;
+  /** Removes what nobody needs, or only says what that is. */
+  prune(principal: Principal, body?: PruneBody): Promise<StoreReport>;
   /** What every extension says of this machine. */
   doctor(): Promise<ReadonlyMap<string, Probe>>;
   /** Puts right what a crash left behind, then watches the clock. */

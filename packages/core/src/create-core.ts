@@ -67,6 +67,7 @@ import { deleteSnapshot, exportSnapshot, importSnapshot, listSnapshots } from ".
 import { takeSnapshot } from "./snapshots/take.ts";
 import { stop } from "./stop.ts";
 import type { Store } from "./store/store.ts";
+import { listStored, prune } from "./stored.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
 import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
 
@@ -79,6 +80,8 @@ export interface CoreOptions {
   readonly clock?: Clock;
   /** What the operator asks for an hour on an extension, instead of what its manifest says. */
   readonly prices?: Prices;
+  /** Extensions that are used although what they run on is known to be unsafe; each sandbox records it. */
+  readonly allowUnsafeRuntime?: readonly string[];
   /** The longest that is held for at once; an hour, unless said otherwise. */
   readonly holdSliceMs?: number;
   /** How long a box that the store does not know is kept, paused; a quarter of an hour, unless said otherwise. */
@@ -108,7 +111,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
   const { store, extensions, clock = systemClock, report = reportAsWarning } = options;
   if (options.packageHosts) usePackageHosts(options.packageHosts);
   const journal = createJournal(store, report);
-  const registry = createRegistry(extensions, clock, options.prices);
+  const registry = createRegistry(extensions, clock, options.prices, options.allowUnsafeRuntime);
   const installationId = await store.claimMeta("installation-id", newRowId("ins"));
   const house: House = {
     store,
@@ -214,6 +217,8 @@ function verbsOf(house: House): Omit<Core, "start" | "close"> {
     listWebhooks: verb(listWebhooks),
     deleteWebhook: verb(deleteWebhook),
     census: verb(census),
+    listStored: verb(listStored),
+    prune: verb(prune),
     doctor: verb(() => house.registry.doctor()),
   };
 }

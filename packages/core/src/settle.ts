@@ -23,7 +23,7 @@ export async function settle(
       sandboxId: sandbox.id,
       claimed,
       location,
-      bestEffort: box.bestEffort,
+      bestEffort: [...box.bestEffort, ...(await unsafeOf(house, extensionId))],
       startedAtMs: house.clock.nowMs(),
       expiresAtMs,
       coveredUntilMs: Math.min(expiresAtMs, triedAtMs + house.holdSliceMs),
@@ -44,4 +44,10 @@ export async function settle(
     await discard(house, extensionId, box.ref);
     throw await fail(house, sandbox, SandboxerError.from(thrown), attempts);
   }
+}
+
+/** Recorded on the sandbox, and so in its receipt. */
+async function unsafeOf(house: House, extensionId: string): Promise<string[]> {
+  const unsafe = await house.registry.toleratedOf(extensionId);
+  return unsafe.map((sentence) => `unsafe runtime: ${sentence}`);
 }

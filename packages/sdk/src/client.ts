@@ -24,6 +24,7 @@ import { openSandbox, type Sandbox } from "./sandbox.ts";
 import { openSecrets, type Secrets } from "./secrets.ts";
 import { openSnapshotShelf, type SnapshotShelf } from "./snapshots.ts";
 import type { SocketMaker } from "./sockets.ts";
+import { openStoreView, type StoreView } from "./store.ts";
 import { createTransport, type Fetch, type Once } from "./transport.ts";
 
 export interface ClientOptions {
@@ -64,6 +65,7 @@ export interface Client {
   readonly approvals: Approvals;
   readonly snapshots: SnapshotShelf;
   readonly images: ImageShelf;
+  readonly store: StoreView;
   readonly events: Log;
   readonly webhooks: Webhooks;
   readonly budget: {
@@ -127,6 +129,7 @@ export function createClient(options: ClientOptions): Client {
     approvals: openApprovals(transport),
     snapshots: openSnapshotShelf(transport),
     images: openImageShelf(transport),
+    store: openStoreView(transport),
     events: openLog(transport),
     webhooks: openWebhooks(transport),
     budget: {

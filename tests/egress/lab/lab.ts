@@ -16,6 +16,7 @@ export interface Recorded {
 export type WorldOrder = { readonly id: number } & (
   | { readonly op: "look" | "clear" }
   | { readonly op: "accept"; readonly key: string }
+  | { readonly op: "serve"; readonly dir: string }
   | { readonly op: "name"; readonly name: string; readonly answers: string[][] }
 );
 
@@ -45,6 +46,8 @@ export interface Lab {
   name(name: string, ...answers: string[][]): Promise<void>;
   /** The model API at `/v1/messages` takes this key from now on, and no other. */
   accept(key: string): Promise<void>;
+  /** The files of a folder are at `/static/` from now on. */
+  serve(dir: string): Promise<void>;
   look(): Promise<WorldAnswer>;
   clear(): Promise<void>;
   close(): void;
@@ -115,6 +118,7 @@ function labOf(world: ChildProcess, end: ChildProcess): Lab {
     beside: ["nsenter", `--net=/proc/${world.pid}/ns/net`, "--"],
     name: async (name, ...answers) => void (await ask({ op: "name", name, answers })),
     accept: async (key) => void (await ask({ op: "accept", key })),
+    serve: async (dir) => void (await ask({ op: "serve", dir })),
     look: () => ask({ op: "look" }),
     clear: async () => void (await ask({ op: "clear" })),
     close() {

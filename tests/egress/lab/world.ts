@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { authorityOf, newAuthority } from "../../../packages/egress/src/tls/certificate.ts";
@@ -17,6 +18,7 @@ const stranger = authorityOf(newAuthority("nobody"));
 const contexts = new Map<string, SecureContext>();
 const live = new Set<Socket>();
 let acceptedKey = "";
+let folder = "";
 
 serveDns(zone, (question) => records.push({ kind: "dns", what: question }));
 
@@ -40,12 +42,21 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   records.push({ kind: "request", what: `${method} ${url}`, headers: rawHeaders, body });
   const big = /^\/bytes\/(\d+)$/.exec(url)?.[1];
   if (big) return void response.end(Buffer.alloc(Number(big), 120));
+  if (url.startsWith("/static/")) return void give(response, url.slice("/static/".length));
   if (url === "/v1/messages") return void say(response, request.headers["x-api-key"] === acceptedKey);
   if (url.startsWith("/v1/reflect")) return void reflect(request, response, body);
   if (url.startsWith("/echo")) return void response.end(`${rawHeaders.join("\n")}\n${body}`);
   if (url.startsWith("/redirect"))
     return void response.writeHead(302, { location: "https://evil.test/" }).end();
   response.end(`hello from ${request.headers.host}\n`);
+}
+
+function give(response: ServerResponse, path: string): void {
+  try {
+    response.end(readFileSync(join(folder, decodeURIComponent(path.split("?")[0] ?? ""))));
+  } catch {
+    response.writeHead(404).end();
+  }
 }
 
 /** As much of a model API as a key needs to be tried on. */
@@ -126,6 +137,7 @@ process.on("message", (order: WorldOrder) => {
   const say = (given: WorldAnswer) => process.send?.({ ...given, id: order.id });
   if (order.op === "name") zone.set(order.name, order.answers);
   if (order.op === "accept") acceptedKey = order.key;
+  if (order.op === "serve") folder = order.dir;
   if (order.op === "clear") records.splice(0);
   say({ records: [...records], packets: packets(), live: live.size, ca: keys.certificate });
 });

@@ -23,13 +23,15 @@ export function register(program: Command): void {
 
 async function diff(idOrName: string | undefined, paths: string[], { stat, json }: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
-  const { patchOf, summaryOf } = await import("../patch.ts");
+  const { forTerminal, patchOf, summaryOf } = await import("../patch.ts");
   const { workspaceSandbox } = await import("../workspace.ts");
   await withClient(async (client) => {
     const sandbox = await workspaceSandbox(client, idOrName);
     const detail = stat ? "counts" : "patch";
     for await (const change of await sandbox.workspace.changes({ paths, detail })) {
-      const text = json ? `${JSON.stringify(change)}\n` : stat ? `${summaryOf(change)}\n` : patchOf(change);
+      const text = json
+        ? `${JSON.stringify(change)}\n`
+        : forTerminal(stat ? `${summaryOf(change)}\n` : patchOf(change));
       if (text && !process.stdout.write(text)) await once(process.stdout, "drain");
     }
   });

@@ -1,6 +1,6 @@
 import type { Process } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, variable } from "../arguments.ts";
+import { durationMs, variable, whenMissing } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
 
@@ -24,11 +24,11 @@ export function register(program: Command): void {
     .option("--cwd <folder>", "where to run; relative ones start at the home")
     .option("-u, --user <user>", "who runs it, by name or uid (default: user)")
     .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
-    .option("-t, --tty", "give the command a terminal")
+    .option("-t, --tty", "give the command this terminal, and what is typed here")
     .option("-d, --detach", "leave it running and print its process id")
     .option("--as <attachment>", "act through this attachment, as in att_…")
     .option("--json", "give errors as JSON")
-    .showHelpAfterError("(options of the command itself go after --, as in: sandboxer exec build -- ls -la)")
+    .configureOutput(whenMissing("name both, as in: sandboxer exec build -- ls -la"))
     .addHelpText("after", "\nExample:\n  $ sandboxer exec build --cwd /tmp -- sh -c 'ls -la'")
     .action(exec);
 }

@@ -30,18 +30,22 @@ async function rm(names: string[], { all, json = false }: Options): Promise<void
     const wanted = all ? await living(client) : names.map((name) => client.sandboxes.get(name));
     return Promise.all(wanted.map((sandbox) => remove(Promise.resolve(sandbox), json)));
   });
-  const exitCodes = await waiting("ending them", work);
+  // Said afterwards and in order, so that it does not land on the line that says what is waited for.
+  const exitCodes = (await waiting("ending them", work)).map((say) => say());
   process.exit(exitCodes.find((code) => code !== 0) ?? 0);
 }
 
-async function remove(found: Promise<Sandbox>, json: boolean): Promise<number> {
+/** What is to be said of it, and the exit code that goes with that. */
+async function remove(found: Promise<Sandbox>, json: boolean): Promise<() => number> {
   try {
     const info = await (await found).destroy();
-    process.stdout.write(`${json ? JSON.stringify(info) : info.id}\n`);
-    return 0;
+    return () => {
+      process.stdout.write(`${json ? JSON.stringify(info) : info.id}\n`);
+      return 0;
+    };
   } catch (error) {
     const { report } = await import("../report.ts");
-    return report(error, json);
+    return () => report(error, json);
   }
 }
 

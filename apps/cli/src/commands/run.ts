@@ -1,6 +1,6 @@
 import type { Process } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, list, variable } from "../arguments.ts";
+import { durationMs, list, variable, whenMissing } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
 import { allowance, type NetworkOptions, networkOf } from "../network.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
@@ -37,10 +37,10 @@ export function register(program: Command): void {
     .option("--ask", "have somebody decide about what no rule allows: `sandboxer approvals`")
     .option("--secrets <list>", "secrets it uses without seeing them, by name", list)
     .option("--name <name>", "a name for the sandbox, to find what it changed in its workspace")
-    .option("-t, --tty", "give the command a terminal")
+    .option("-t, --tty", "give the command this terminal, and what is typed here")
     .option("--json", "give errors as JSON")
     .passThroughOptions()
-    .showHelpAfterError("(name the command to run, as in: sandboxer run -- echo hello)")
+    .configureOutput(whenMissing("name the command to run, as in: sandboxer run -- echo hello"))
     .addHelpText("after", "\nExample:\n  $ echo 'print(6*7)' | sandboxer run --timeout 10s -- python3 -")
     .action(run);
   addWorkspaceOptions(command);

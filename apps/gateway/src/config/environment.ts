@@ -20,10 +20,12 @@ const VARIABLES: readonly (readonly [name: string, path: string, read: Read])[] 
   ["SANDBOXER_PREVIEW_HOST", "previewHost", text],
   ["SANDBOXER_E2B_INTERNET", "e2b.internet", flag],
   ["SANDBOXER_POOL", "pool", number],
+  ["SANDBOXER_ALLOW_UNSAFE_RUNTIME", "allowUnsafeRuntime", list],
   ["SANDBOXER_DOCKER_REGISTRIES", "docker.registries", list],
   ["SANDBOXER_IMAGE_REGISTRIES", "images.registries", list],
   ["SANDBOXER_IMAGE_DEFAULT_REGISTRY", "images.defaultRegistry", text],
   ["SANDBOXER_IMAGE_CREDENTIALS", "images.credentials", text],
+  ["SANDBOXER_DOCKER_GVISOR", "docker.gvisor", flag],
   ["SANDBOXER_REQUESTS_PER_SECOND", "limits.requestsPerSecond", number],
   ["SANDBOXER_CONCURRENT", "limits.concurrent", number],
 ];

@@ -1,3 +1,4 @@
+import { imageSchema } from "@sandboxer/contract";
 import { z } from "zod";
 
 const port = z.int().min(0).max(65_535);
@@ -39,6 +40,8 @@ export const configSchema = z.strictObject({
     .strictObject({
       /** Whether their sandboxes have the internet unless they say otherwise, as E2B's have. */
       internet: z.boolean().default(false),
+      /** What images that template builds start from are here, by the name that builds use. */
+      images: z.record(z.string(), imageSchema).default({}),
     })
     .prefault({}),
   /** Sandboxes kept ready of each kind that is asked for. */
@@ -54,10 +57,14 @@ export const configSchema = z.strictObject({
     .prefault({}),
   /** What an hour costs, by extension; while it is paused the same, unless said otherwise. */
   prices: z.record(z.string(), priceSchema).default({}),
+  /** Extensions to be used although what they run on is below the floor of what is safe. */
+  allowUnsafeRuntime: z.array(z.string().min(1)).default([]),
   docker: z
     .strictObject({
       /** Where images that the daemon lacks may come from, `default` for names that say none; left out, from nowhere. */
       registries: z.array(hostName).default([]),
+      /** Offer the daemon's runtime `runsc` too, as the way out `docker-gvisor`: see docs/configuration.md. */
+      gvisor: z.boolean().default(false),
     })
     .prefault({}),
   /** Images that the local engine keeps. */

@@ -8,11 +8,14 @@ export const ENVD_PORT = 49_983;
 export const INTERPRETER_PORT = 49_999;
 
 const CONTROL = /^\/(?:v[23]\/)?(?:sandboxes|templates|snapshots|volumes|secrets|teams)(?:[/?]|$)/;
+const UPLOAD = /^\/templates\/uploads\/([\w-]{43})$/;
 const SIGNED_FILE = /^\/files\?(?:.*&)?signature=/;
 
 /** Where a request of E2B's clients goes. */
 export type Address =
   | { readonly kind: "control" }
+  /** An archive for a build, let in by the word in its address. */
+  | { readonly kind: "upload"; readonly token: string }
   /** A port of a sandbox, by its host name or by the headers that clients send. */
   | {
       readonly kind: "sandbox";
@@ -34,6 +37,8 @@ export function findAddress(incoming: IncomingMessage, place: PreviewPlace): Add
     const isOurs = port === ENVD_PORT || port === INTERPRETER_PORT || !carriesToken(incoming);
     return isOurs ? { kind: "sandbox", sandboxId, port, preview: named } : undefined;
   }
+  const token = UPLOAD.exec(url)?.[1];
+  if (token !== undefined) return { kind: "upload", token };
   if (place.isApi(host)) return { kind: "control" };
   const asked = headers["e2b-sandbox-id"];
   if (typeof asked === "string") {

@@ -1,4 +1,7 @@
 import type { AutoPause } from "./auto-pause.ts";
+import type { Builds } from "./builds/build.ts";
+import type { Images } from "./builds/run.ts";
+import type { Tags } from "./control/templates-known.ts";
 import type { Signatures } from "./envd/signatures.ts";
 import type { Contexts } from "./interpreter/contexts.ts";
 
@@ -7,6 +10,9 @@ export interface Desk {
   readonly autoPause: AutoPause;
   readonly signatures: Signatures;
   readonly contexts: Contexts;
+  readonly builds: Builds;
+  readonly tags: Tags;
+  readonly images: Images;
   /** Whether a sandbox that says nothing of its network has the internet, as E2B's have. */
   readonly internet: boolean;
   /** Below which names lead to ports inside, with this gateway's port; none where nobody listens. */

@@ -8,6 +8,9 @@ import { type Allowed, refusalOf } from "../rest/guard.ts";
 import type { Ground } from "../rest/route.ts";
 import { type Address, ENVD_PORT, findAddress, INTERPRETER_PORT } from "./address.ts";
 import { createAutoPause } from "./auto-pause.ts";
+import { createBuilds } from "./builds/build.ts";
+import type { Images } from "./builds/run.ts";
+import { serveUpload } from "./builds/upload.ts";
 import { serveControl } from "./control/serve.ts";
 import type { Desk } from "./desk.ts";
 import { dropProcesses } from "./drop-processes.ts";
@@ -27,24 +30,32 @@ export interface E2bFront {
   close(): void;
 }
 
+/** What E2B's builder starts from unless it is told otherwise. */
+const KNOWN_IMAGES: Images = { "e2bdev/base": { kind: "host" } };
+
 interface FrontOptions {
   readonly allowed: Allowed;
   readonly previews: Previews;
   readonly internet: boolean;
+  readonly images: Images;
 }
 
 export function createE2bFront(ground: Ground, log: Log, options: FrontOptions): E2bFront {
-  const { allowed, previews, internet } = options;
+  const { allowed, previews, internet, images } = options;
   const { place } = ground.previews;
   const desk: Desk = {
     autoPause: createAutoPause(ground.core, log, dropProcesses),
     internet,
+    images: { ...KNOWN_IMAGES, ...images },
+    builds: createBuilds(),
+    tags: new Map(),
     contexts: createContexts(ground.core),
     signatures: createSignatures(),
     domain: () => ground.previews.url && place.domainOf(new URL(ground.previews.url)),
   };
 
   async function dispatch(address: Address, exchange: Exchange): Promise<void> {
+    if (address.kind === "upload") return serveUpload(exchange, desk, address.token);
     if (address.kind === "control") return serveControl(exchange, desk);
     if (address.kind === "signed") return serveEnvd(exchange, desk, sandboxOfSignature(exchange, desk));
     if (address.port === ENVD_PORT) return serveEnvd(exchange, desk, address.sandboxId);
@@ -91,7 +102,8 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
 function refuseForeign(address: Address, { headers }: IncomingMessage, allowed: Allowed): void {
   const isOwnName = address.kind === "sandbox" && address.preview !== undefined;
   const given = new Headers(headers.origin === undefined ? {} : { origin: headers.origin });
-  const host = isOwnName || address.kind === "control" ? "localhost" : (headers.host ?? "");
+  const host =
+    isOwnName || address.kind === "control" || address.kind === "upload" ? "localhost" : (headers.host ?? "");
   const refusal = refusalOf(given, allowed, host);
   if (refusal) throw refusal.error;
 }

@@ -1,4 +1,11 @@
-import { createRequestSchema, doctorSchema, healthSchema, routePlanSchema } from "@sandboxer/contract";
+import {
+  createRequestSchema,
+  doctorSchema,
+  healthSchema,
+  pruneBodySchema,
+  routePlanSchema,
+  storeSchema,
+} from "@sandboxer/contract";
 import { VERSION } from "../version.ts";
 import { route } from "./route.ts";
 
@@ -23,6 +30,27 @@ export const systemRoutes = [
       answer: { type: "json", status: 200, schema: routePlanSchema },
     },
     ({ core, principal, body }) => core.explain(principal, body),
+  ),
+  route(
+    {
+      method: "GET",
+      path: "/v1/store",
+      operation: "org.write",
+      summary: "What takes room on this machine, and who needs it",
+      answer: { type: "json", status: 200, schema: storeSchema },
+    },
+    ({ core, principal }) => core.listStored(principal),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/store/prune",
+      operation: "org.write",
+      summary: "Remove what nobody needs, or only say what that is",
+      body: pruneBodySchema,
+      answer: { type: "json", status: 200, schema: storeSchema },
+    },
+    ({ core, principal, body }) => core.prune(principal, body),
   ),
   route(
     {

@@ -2,6 +2,7 @@
 
 use super::record::Record;
 use super::room::Room;
+use super::spares;
 use super::watch::Hold;
 use crate::setup::idmap::{IdMap, IdSupply};
 use crate::setup::judged;
@@ -49,10 +50,9 @@ impl Hold {
             return Err(Failure::new(Code::AlreadyExists, message));
         }
         let ids = ids_again(&self.means.ids, before, pinned.is_some())?;
-        let path = self.folder.of_box(&before.id).join("box.sock");
-        let _ = fs::remove_file(&path);
-        let listener = UnixListener::bind(&path)
-            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+        let directory = self.folder.of_box(&before.id);
+        let _ = fs::remove_file(directory.join("box.sock"));
+        let listener = spares::listen(&directory)
             .map_err(|error| Failure::about_path("the sandbox's folder", &error))?;
         Ok((ids, listener))
     }

@@ -74,7 +74,11 @@ pub fn set_file_ids(uid: u32, gid: u32) -> io::Result<()> {
     // SAFETY: takes no pointers. The calls return the former id and never an error, not even for
     // an id that this namespace does not have; no id at all only asks.
     let (now_gid, now_uid) = unsafe {
-        libc::syscall(libc::SYS_setfsgid, gid);
+        if libc::syscall(libc::SYS_setfsgid, gid) == -1
+            && io::Error::last_os_error().raw_os_error() == Some(libc::ENOSYS)
+        {
+            return set_effective_ids(uid, gid);
+        }
         libc::syscall(libc::SYS_setfsuid, uid);
         (libc::syscall(libc::SYS_setfsgid, -1i32), libc::syscall(libc::SYS_setfsuid, -1i32))
     };
@@ -82,6 +86,21 @@ pub fn set_file_ids(uid: u32, gid: u32) -> io::Result<()> {
         true => Ok(()),
         false => Err(io::Error::from_raw_os_error(libc::EINVAL)),
     }
+}
+
+/// The same for gVisor's kernel, where only the effective ids judge. All else that they judge is
+/// judged so too meanwhile, which is less than root's own. The saved ids stay, to come back by.
+fn set_effective_ids(uid: u32, gid: u32) -> io::Result<()> {
+    // SAFETY: takes no pointers; -1 leaves the other two ids alone.
+    let set_gid =
+        || checked(unsafe { libc::syscall(libc::SYS_setresgid, -1i32, gid, -1i32) }).map(drop);
+    // The group can be changed with root's rights alone: before they go, and after they are back.
+    if uid != 0 {
+        set_gid()?;
+        return set_effective_uid(uid);
+    }
+    set_effective_uid(uid)?;
+    set_gid()
 }
 
 /// Makes `keep` all this process has. A capability it lacks already cannot be kept.
@@ -115,8 +134,25 @@ pub fn bound_capabilities(keep: Capabilities) -> io::Result<()> {
         };
     }
     // SAFETY: takes no pointers.
-    checked(unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) })?;
-    Ok(())
+    match checked(unsafe {
+        libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    }) {
+        // gVisor's kernel has no ambient set, and says so; any other that refuses must show that it is empty.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) && has_no_ambient_set() => Ok(()),
+        outcome => outcome.map(drop),
+    }
+}
+
+/// Whether this kernel shows that no capability can be ambient: it knows no such set, or it is empty.
+fn has_no_ambient_set() -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| shows_no_ambient(&status))
+}
+
+/// A status that names no set at all proves nothing.
+fn shows_no_ambient(status: &str) -> bool {
+    let set = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let is_empty = |bits: &str| !bits.is_empty() && bits.bytes().all(|digit| digit == b'0');
+    set("CapEff:").is_some() && set("CapAmb:").is_none_or(is_empty)
 }
 
 /// No program that this process or its children run can gain a right by being run.
@@ -124,4 +160,19 @@ pub fn no_new_privileges() -> io::Result<()> {
     // SAFETY: takes no pointers.
     checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ambient_set_is_absent_only_where_the_kernel_shows_it() {
+        let others = "CapInh:\t0000000000000000\nCapEff:\t00000000a80425fb\n";
+        assert!(shows_no_ambient(others));
+        assert!(shows_no_ambient(&format!("{others}CapAmb:\t0000000000000000\n")));
+        assert!(!shows_no_ambient(&format!("{others}CapAmb:\t0000000000000400\n")));
+        assert!(!shows_no_ambient(&format!("{others}CapAmb:\t\n")));
+        assert!(!shows_no_ambient(""));
+    }
 }

@@ -1,6 +1,6 @@
 //! Names in directories that are open.
 
-use super::{c_string, checked, checked_fd};
+use super::{c_string, checked, checked_fd, steps};
 use std::ffi::{CString, OsString};
 use std::io;
 use std::mem::MaybeUninit;
@@ -38,7 +38,8 @@ pub fn open(
     mode: u32,
     resolve: u64,
 ) -> io::Result<OwnedFd> {
-    let path = c_string(path)?;
+    let name = path.as_ref();
+    let path = c_string(name)?;
     let how = OpenHow {
         flags: (flags | libc::O_CLOEXEC | extra(flags)) as u64,
         mode: u64::from(mode),
@@ -58,6 +59,9 @@ pub fn open(
         match outcome {
             // openat2 says so when a rename raced with a restricted resolution.
             Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => continue,
+            Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {
+                return steps::open(from, name, flags | extra(flags), mode, resolve);
+            }
             outcome => return outcome,
         }
     }

@@ -14,7 +14,8 @@ export function recordMisuses(house: House, guard: Guard): void {
     if (!sandbox) return;
     const { orgId } = sandbox;
     const data = { ...misuse, ...(times > 1 && { times }) };
-    await house.journal.record({ type: "secret.misused", orgId, atMs, sandboxId, data });
+    const type = misuse.what === "pattern" ? "egress.caught" : "secret.misused";
+    await house.journal.record({ type, orgId, atMs, sandboxId, data });
   };
   const heard = (work: Promise<void>) =>
     work.catch((error) => house.report("recording a misused secret", SandboxerError.from(error)));

@@ -80,7 +80,8 @@ export function keepReconciled(house: House): { soon(): void; stop(): Promise<vo
 async function listBoxes(house: House): Promise<Found> {
   const found = new Map<string, Map<string, ListedBox>>();
   const offers = await house.registry.offers();
-  const available = offers.filter(({ probe }) => probe.status === "offer");
+  // One that is not safe enough for more is still asked about what it has.
+  const available = offers.filter(({ probe }) => probe.status === "offer" || probe.unsafe);
   await Promise.all(
     available.map(async ({ manifest: { id } }) => {
       try {

@@ -38,7 +38,8 @@ export function narrowNetwork(
   const denials = own.rules.filter((rule) => rule.effect === "deny");
   const said = new Set(asked.rules.map((rule) => canonicalJson(rule)));
   const missing = denials.filter((rule) => !said.has(canonicalJson(rule)));
-  return { ...asked, rules: [...asked.rules, ...missing] };
+  const dlp = own.dlp ?? asked.dlp;
+  return { ...asked, rules: [...asked.rules, ...missing], ...(dlp && { dlp }) };
 }
 
 /** What a link lists is the most that may be reached through it. Pure. */

@@ -36,3 +36,20 @@ it("refuses two of one name, and a manifest that is not one", () => {
   const odd = createPlainExtension(plain.root, { contract: 99 as 0 });
   expect(() => createRegistry([odd], clock)).toThrow(/contract/);
 });
+
+it("PO-3 uses nothing unsafe unless the operator says so, and still says what is unsafe", async () => {
+  const { plain, clock } = openRegistry();
+  plain.probeAnswer = async () => ({ status: "offer", findings: [], unsafe: ["runc 1.1.5 is below 1.3.6"] });
+  const strict = createRegistry([plain], clock);
+  const [refused] = await strict.offers();
+  expect(refused?.probe).toMatchObject({ status: "unavailable", reason: "runc 1.1.5 is below 1.3.6" });
+  expect((await strict.doctor()).get("plain")).toMatchObject({
+    fix: expect.stringMatching(/allowUnsafeRuntime/),
+  });
+  const tolerant = createRegistry([plain], clock, {}, ["plain"]);
+  const [offered] = await tolerant.offers();
+  expect(offered?.probe.status).toBe("offer");
+  expect(await tolerant.toleratedOf("plain")).toEqual(["runc 1.1.5 is below 1.3.6"]);
+  plain.probeAnswer = async () => ({ status: "offer", findings: [] });
+  expect(await createRegistry([plain], clock).toleratedOf("plain"), "control").toEqual([]);
+});

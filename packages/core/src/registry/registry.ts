@@ -25,12 +25,15 @@ export interface Registry {
   offers(): Promise<Offer[]>;
   /** Probes every extension anew. */
   doctor(): Promise<Map<string, Probe>>;
+  /** What is known to be unsafe about it, and is used because the operator says so. */
+  toleratedOf(extensionId: string): Promise<readonly string[]>;
 }
 
 export function createRegistry(
   extensions: readonly Extension[],
   clock: Clock,
   prices: Prices = {},
+  allowUnsafeRuntime: readonly string[] = [],
 ): Registry {
   const byId = new Map<string, Extension>();
   for (const extension of extensions) {
@@ -43,7 +46,8 @@ export function createRegistry(
   const probes = new Map<string, { readonly atMs: number; readonly probe: Promise<Probe> }>();
 
   const probeAnew = (extension: Extension): Promise<Probe> => {
-    const probe = probeOf(extension);
+    const isTolerated = allowUnsafeRuntime.includes(extension.manifest.id);
+    const probe = probeOf(extension).then((found) => (isTolerated ? found : refuseUnsafe(extension, found)));
     probes.set(extension.manifest.id, { atMs: clock.monotonicMs(), probe });
     return probe;
   };
@@ -67,6 +71,10 @@ export function createRegistry(
           probe: await recentProbe(extension),
         })),
       ),
+    async toleratedOf(extensionId) {
+      const extension = byId.get(extensionId);
+      return (extension && (await recentProbe(extension)).unsafe) ?? [];
+    },
     async doctor() {
       const entries = [...byId].map(async ([id, one]) => [id, await probeAnew(one)] as const);
       return new Map(await Promise.all(entries));
@@ -85,6 +93,14 @@ function pricedManifest(manifest: Manifest, prices: Prices): Manifest {
       ...(pausedMicroUsdPerHour !== undefined && { pausedMicroUsdPerHour }),
     },
   };
+}
+
+/** What is below the floor of what is safe is not used, unless the operator says that it is to be. */
+function refuseUnsafe({ manifest: { id } }: Extension, probe: Probe): Probe {
+  const { status, findings, unsafe } = probe;
+  if (status !== "offer" || !unsafe || unsafe.length === 0) return probe;
+  const fix = `Update it. To use it all the same: allowUnsafeRuntime: [${id}] in the configuration; each sandbox then says so.`;
+  return { status: "unavailable", reason: unsafe.join("; "), fix, findings, unsafe };
 }
 
 /** A probe that throws or does not answer is an answer: this extension is unavailable. */

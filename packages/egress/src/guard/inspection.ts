@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Misuse } from "@sandboxer/contract";
+import type { Caught } from "../dlp/watch.ts";
 import type { Place } from "../http/authority.ts";
 import { endTls } from "../http/inspector.ts";
 import { type RequestNote, serveSession } from "../http/session.ts";
@@ -40,9 +41,9 @@ export interface InspectionParts {
 export async function inspect(socket: Socket, inspected: Inspected, parts: InspectionParts): Promise<void> {
   const { ward, via, uid, scheme, place } = inspected;
   const attachmentId = attachmentOf(ward.users, uid);
+  const whose = attachmentId ? { attachmentId } : {};
   const note = ({ place: where = place, misuse, ...rest }: RequestNote) => {
     if (!where) return;
-    const whose = attachmentId ? { attachmentId } : {};
     const { host, port } = where;
     parts.note(ward.sandbox, { atMs: Date.now(), host, port, via, ...whose, ...rest });
     if (misuse) parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse });
@@ -51,21 +52,38 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
   const upstreams = new Map<string, Upstream>();
   try {
     const client = await readable(socket, inspected);
+    const askAbout = (asked: AskedRequest, rule: string | undefined) => {
+      const { host, port, method, path, query } = asked;
+      const left = new Promise<void>((resolve) => client.once("close", resolve));
+      const what = {
+        host,
+        port,
+        protocol: scheme,
+        method,
+        path,
+        ...(query && { query }),
+        ...(rule && { rule }),
+      };
+      return parts.ask(ward.sandbox, { kind: "request", ...what, ...whose }, left);
+    };
     await serveSession({
       client,
       scheme,
       ...(place && { place }),
       decide: (asked) => judgeRequest(ward, uid, asked),
-      ask: (asked, rule) => {
-        const { host, port, method, path, query } = asked;
-        const left = new Promise<void>((resolve) => client.once("close", resolve));
-        const whose = { ...(attachmentId && { attachmentId }), ...(rule && { rule }) };
-        const what = { host, port, protocol: scheme, method, path, ...(query && { query }), ...whose };
-        return parts.ask(ward.sandbox, { kind: "request", ...what }, left);
-      },
+      ask: askAbout,
       // By the secrets and the users of this moment, as the rules are.
-      fill: (asked, head) =>
-        passGate({ book: ward.book, users: ward.users, uid, scheme, isForeign }, asked, head),
+      fill: (asked, head) => {
+        const { book, users, terms } = ward;
+        const { host, port } = asked;
+        const dlp = terms.network.dlp && {
+          dlp: terms.network.dlp,
+          ask: (pattern: string) => askAbout(asked, `dlp/${pattern}`),
+          seen: ({ misuse }: Caught) =>
+            parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse }),
+        };
+        return passGate({ book, users, uid, scheme, isForeign, dlp }, asked, head);
+      },
       reach: (where, cidrs) => reach(where, cidrs, inspected, parts, upstreams),
       asking: (asked) => {
         inspected.asked = asked;

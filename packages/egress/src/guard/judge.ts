@@ -10,12 +10,13 @@ import { userMayReach } from "../policy/users.ts";
 import type { Ward } from "./ward.ts";
 
 /** By the sandbox's rules, and by those of whoever in it asks. */
-export function judgeConnection({ policy, users, book }: Ward, uid: number, asked: Asked): Decision {
+export function judgeConnection({ policy, users, book, terms }: Ward, uid: number, asked: Asked): Decision {
   if (!userMayReach(users, uid, asked.host, asked.port)) return notTheirs(asked);
   const decision = decideConnection(policy, asked);
   if (decision.verdict === "denied" || decision.carriage !== "tls") return decision;
-  // What a secret is put into, or must not be sent to, has to be read.
-  return book.isBoundTo(asked.host, asked.port) ? read(decision) : decision;
+  // What a secret is put into, or must not be sent to, has to be read; so has what is looked through.
+  const isRead = terms.network.dlp !== undefined || book.isBoundTo(asked.host, asked.port);
+  return isRead ? read(decision) : decision;
 }
 
 export function judgeRequest({ policy, users }: Ward, uid: number, asked: AskedRequest): Decision {

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { Caught } from "../dlp/watch.ts";
 import type { AskedRequest, Decision } from "../policy/decide.ts";
 import type { Filled } from "../secrets/gate.ts";
 import { Refused, Stopped } from "../secrets/stopped.ts";
@@ -19,7 +20,7 @@ export interface RequestNote {
   readonly reason?: string;
   readonly status?: number;
   /** A secret that was about to be lost. */
-  readonly misuse?: Stopped["misuse"];
+  readonly misuse?: Stopped["misuse"] | Caught["misuse"];
 }
 
 export interface SessionParts {
@@ -31,7 +32,7 @@ export interface SessionParts {
   /** Whether somebody allows what a rule leaves open; resolves when there is an answer. */
   ask(asked: AskedRequest, rule: string | undefined): Promise<boolean>;
   /** The request with its secrets in place. Throws `Refused`. */
-  fill(asked: AskedRequest, head: Head): Filled;
+  fill(asked: AskedRequest, head: Head): Promise<Filled>;
   /** The far side for a request that is allowed; a sentence where there is none. */
   reach(place: Place, cidrs: readonly string[]): Promise<Upstream | string>;
   /** What is being asked right now, for rules that change meanwhile. */
@@ -94,15 +95,17 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
   }
   parts.asking(asked);
   try {
-    const filled = parts.fill(asked, head);
+    const filled = await parts.fill(asked, head);
     const { status, isReusable } = await exchange({ head, filled, client, incoming, upstream });
     note({ ...judged, status });
     return isReusable;
   } catch (error) {
     if (error instanceof BadRequest) throw error;
     if (error instanceof Refused) {
-      const misuse = error instanceof Stopped ? { misuse: error.misuse } : {};
-      note({ ...judged, verdict: "denied", rule: "secret", reason: error.message, ...misuse });
+      const isMisuse = error instanceof Stopped || error instanceof Caught;
+      const misuse = isMisuse ? { misuse: error.misuse } : {};
+      const rule = error instanceof Caught ? "dlp" : "secret";
+      note({ ...judged, verdict: "denied", rule, reason: error.message, ...misuse });
       answerShort(client, 403, error.message);
       return false;
     }

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import type { GuardedUsers } from "@sandboxer/contract";
+import { type DlpParts, siftWord } from "../dlp/watch.ts";
 import { type Head, valuesOf } from "../http/head.ts";
 import type { AskedRequest } from "../policy/decide.ts";
 import { userMayUse } from "../policy/users.ts";
 import { type Masking, maskingOf } from "./answer.ts";
-import { type BodyKind, fillBody, gather, guardBody, kindOf } from "./body.ts";
+import { kindOf } from "./body.ts";
 import type { Book } from "./book.ts";
 import { type Filling, fillHeaders, fillTarget } from "./head.ts";
+import { type OutgoingBody, outgoingBody } from "./outgoing.ts";
 import { Refused, Stopped } from "./stopped.ts";
 
 /** Whether a word is a placeholder of a sandbox other than this. */
@@ -16,8 +18,7 @@ export type IsForeign = (word: string) => boolean;
 export interface Filled {
   readonly head: Head;
   readonly target: string;
-  /** `bytes` where the length is another than was said. */
-  body(source: AsyncGenerator<Buffer>): Promise<{ stream: AsyncIterator<Buffer>; bytes?: number }>;
+  body(source: AsyncGenerator<Buffer>): Promise<OutgoingBody>;
   masking(answer: IncomingMessage): Masking | undefined;
 }
 
@@ -27,32 +28,54 @@ export interface GateParts {
   readonly uid: number;
   readonly scheme: "http" | "https";
   readonly isForeign: IsForeign;
+  /** Absent where only the sandbox's own secrets are looked for. */
+  readonly dlp?: DlpParts | undefined;
 }
 
 const WORD = /[\w.-]{24,}/g;
 
 /** Puts the secrets into a request where they belong. Throws where one would go elsewhere. */
-export function passGate(parts: GateParts, asked: AskedRequest, head: Head): Filled {
-  const { book, users, uid, scheme, isForeign } = parts;
+export async function passGate(parts: GateParts, asked: AskedRequest, head: Head): Promise<Filled> {
+  const { book, users, uid, scheme, isForeign, dlp } = parts;
   refuseForeign(isForeign, asked, head);
-  const { path, query } = asked;
-  if (book.secrets.length === 0) {
+  const { path, query, host, port } = asked;
+  if (book.secrets.length === 0 && !dlp) {
     const target = query ? `${path}?${query}` : path;
     return { head, target, body: async (stream) => ({ stream }), masking: () => undefined };
   }
-  if (valuesOf(head, "upgrade").length > 0 && book.isBoundTo(asked.host, asked.port)) {
-    throw new Refused("what follows an upgrade is not read, and a secret is bound to this host");
+  if (valuesOf(head, "upgrade").length > 0 && (dlp || book.isBoundTo(host, port))) {
+    throw new Refused("what follows an upgrade is not read, and what goes to this host has to be");
   }
   // Without TLS everybody on the way could read it.
   const usable = scheme === "https" ? book.secrets.filter(({ name }) => userMayUse(users, uid, name)) : [];
   const filling: Filling = { usable, losses: book.losses, to: asked };
-  const headers = fillHeaders(filling, readable(head.headers));
+  const sifted = dlp ? await siftHead(dlp, filling, asked, head.headers) : { headers: head.headers, query };
+  const hasSecrets = book.secrets.length > 0;
+  const headers = fillHeaders(filling, hasSecrets ? readable(sifted.headers) : sifted.headers);
+  const kind = kindOf(valuesOf(head, "content-type")[0]);
+  const coding = valuesOf(head, "content-encoding").join(",").trim().toLowerCase() || "identity";
   return {
     head: { ...head, headers },
-    target: fillTarget(filling, asked),
-    body: (source) => outgoingBody(filling, kindOf(valuesOf(head, "content-type")[0]), source),
-    masking: (answer) => maskingOf(book, answer),
+    target: fillTarget(filling, { path, query: sifted.query }),
+    body: (source) => outgoingBody(filling, { kind, coding, dlp }, source),
+    masking: (answer) => (hasSecrets ? maskingOf(book, answer) : undefined),
   };
+}
+
+/** What may be put in looks like a credential and is none: it is not looked at. */
+async function siftHead(
+  dlp: DlpParts,
+  { usable }: Filling,
+  { path, query }: AskedRequest,
+  headers: Head["headers"],
+) {
+  const isOurs = (text: string) => usable.some(({ placeholder }) => text.includes(placeholder));
+  await siftWord(dlp, "path", path);
+  const kept: [string, string][] = [];
+  for (const [name, value] of headers) {
+    kept.push([name, isOurs(value) ? value : await siftWord(dlp, "header", value)]);
+  }
+  return { headers: kept, query: isOurs(query) ? query : await siftWord(dlp, "query", query) };
 }
 
 /** What comes back has to be readable, or nothing in it could be masked. */
@@ -61,26 +84,6 @@ function readable(headers: Head["headers"]): Head["headers"] {
     ...headers.filter(([name]) => name.toLowerCase() !== "accept-encoding"),
     ["Accept-Encoding", "identity"],
   ];
-}
-
-async function outgoingBody(filling: Filling, kind: BodyKind, source: AsyncGenerator<Buffer>) {
-  const hasCell = filling.usable.some(({ hasBodyCell }) => hasBodyCell(filling.to));
-  if (!hasCell) return { stream: guardBody(filling, source)[Symbol.asyncIterator]() };
-  const { bytes, isWhole } = await gather(source);
-  if (isWhole) {
-    const filled = fillBody(filling, kind, bytes);
-    return { stream: only(filled), ...(filled !== bytes && { bytes: filled.length }) };
-  }
-  return { stream: guardBody(filling, chained(bytes, source))[Symbol.asyncIterator]() };
-}
-
-async function* only(bytes: Buffer): AsyncGenerator<Buffer> {
-  if (bytes.length > 0) yield bytes;
-}
-
-async function* chained(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  yield first;
-  yield* rest;
 }
 
 function refuseForeign(isForeign: IsForeign, { path, query }: AskedRequest, { headers }: Head): void {

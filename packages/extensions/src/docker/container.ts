@@ -1,10 +1,12 @@
 import type { CreateContext, SandboxSpec } from "@sandboxer/contract";
 import { hostLimits } from "./limits.ts";
+import { RUNTIMES, type Runtime } from "./runtime.ts";
 
 export const LABEL = {
   installation: "dev.sandboxer.installation",
   sandbox: "dev.sandboxer.sandbox",
   createdAtMs: "dev.sandboxer.created-at-ms",
+  extension: "dev.sandboxer.extension",
 } as const;
 
 /** Where boxd and its socket are inside. The folder is root's alone. */
@@ -32,7 +34,7 @@ export const nameOf = (sandboxId: string): string => `sandboxer-${sandboxId}`;
 export function describeContainer(
   spec: SandboxSpec & { image: { kind: "oci" } },
   context: CreateContext,
-  host: { readonly boxdPath: string; readonly socketDir: string },
+  host: { readonly boxdPath: string; readonly socketDir: string; readonly runtime: Runtime },
 ): Record<string, unknown> {
   const isGuarded = spec.network.egress === "guarded";
   const serve = ["serve", "--id", context.sandboxId, "--socket", `${INSIDE}/run/box.sock`];
@@ -54,10 +56,13 @@ export function describeContainer(
       [LABEL.installation]: context.installationId,
       [LABEL.sandbox]: context.sandboxId,
       [LABEL.createdAtMs]: String(Date.now()),
+      [LABEL.extension]: RUNTIMES[host.runtime].id,
     },
     HostConfig: {
       AutoRemove: true,
       NetworkMode: "none",
+      // Left out, the daemon's own choice: that is runc, or something stronger.
+      ...(host.runtime !== "runc" && { Runtime: host.runtime }),
       Binds: [`${host.boxdPath}:${INSIDE}/boxd:ro`, `${host.socketDir}:${INSIDE}/run`],
       Tmpfs: { "/tmp": "rw,nosuid,nodev,mode=1777" },
       CapDrop: ["ALL"],

@@ -2,7 +2,7 @@ import { chmod, mkdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Box, type Extension, SandboxerError } from "@sandboxer/contract";
+import { type Box, type Extension, type Manifest, SandboxerError } from "@sandboxer/contract";
 import { Connection, dial, openBox } from "../_kit/boxd/index.ts";
 import { findBoxd } from "../_kit/boxd/path.ts";
 import { type DockerApi, openDockerApi } from "./api.ts";
@@ -10,10 +10,11 @@ import { describeContainer, nameOf } from "./container.ts";
 import { expectStatus } from "./failure.ts";
 import { notInForce } from "./limits.ts";
 import { listContainers } from "./list.ts";
-import { manifest } from "./manifest.ts";
+import { manifestOf } from "./manifest.ts";
 import { metricsThrough } from "./metrics.ts";
 import { probeDocker } from "./probe.ts";
 import { pullImage } from "./pull.ts";
+import { onGvisor, type Runtime } from "./runtime.ts";
 
 export interface DockerOptions {
   /** Where the sockets of this installation's containers are. */
@@ -22,6 +23,8 @@ export interface DockerOptions {
   readonly boxdPath?: string;
   /** Where missing images may come from; from nowhere, unless said otherwise. */
   readonly registries?: readonly string[];
+  /** runc, unless said otherwise. */
+  readonly runtime?: Runtime;
 }
 
 const STARTS_WITHIN_MS = 30_000;
@@ -31,6 +34,8 @@ const NOTICES_WITHIN_MS = 2_000;
 /** Containers on a docker daemon of this machine. The connection goes to boxd inside, not through docker. */
 export function createDockerExtension(options: DockerOptions): Extension {
   const { dir, boxdPath = findBoxd(), socketPath = socketFromEnvironment(), registries = [] } = options;
+  const { runtime = "runc" } = options;
+  const manifest = manifestOf(runtime);
   const api = openDockerApi(socketPath);
   const hostId = hostname();
   const socketDirOf = (ref: string) => join(dir, ref);
@@ -39,8 +44,10 @@ export function createDockerExtension(options: DockerOptions): Extension {
     const socket = await dial(join(socketDirOf(ref), "box.sock"));
     return socket && new Connection(socket, () => explainClose(api, ref));
   };
-  const boxOf = (ref: string, connection: Connection, bestEffort: string[] = []): Promise<Box> =>
-    openBox(connection, { ref, hostId, bestEffort });
+  const boxOf = async (ref: string, connection: Connection, bestEffort: string[] = []): Promise<Box> => {
+    const box = await openBox(connection, { ref, hostId, bestEffort });
+    return runtime === "runsc" ? onGvisor(box) : box;
+  };
 
   const attach = async (ref: string): Promise<Box> => {
     if (!(await isRunning(api, ref))) throw new SandboxerError("not_found", `no container for ${ref}`);
@@ -49,18 +56,9 @@ export function createDockerExtension(options: DockerOptions): Extension {
     return boxOf(ref, connection);
   };
 
-  /** Started is not yet listening. */
-  const waitForBoxd = async (ref: string): Promise<Connection> => {
-    for (const deadline = Date.now() + STARTS_WITHIN_MS; Date.now() < deadline; await sleep(3)) {
-      const connection = await connect(ref);
-      if (connection) return connection;
-    }
-    throw new SandboxerError("deadline_exceeded", `boxd did not start in ${ref}`);
-  };
-
   return {
     manifest,
-    probe: () => probeDocker(api, boxdPath),
+    probe: () => probeDocker(api, boxdPath, runtime),
 
     async create(spec, context) {
       const { image } = spec;
@@ -73,7 +71,7 @@ export function createDockerExtension(options: DockerOptions): Extension {
       const socketDir = socketDirOf(ref);
       await mkdir(socketDir, { recursive: true, mode: 0o700 });
       await chmod(socketDir, 0o700);
-      const description = describeContainer({ ...spec, image }, context, { boxdPath, socketDir });
+      const description = describeContainer({ ...spec, image }, context, { boxdPath, socketDir, runtime });
       const make = () => api.call("POST", `/containers/create?name=${nameOf(ref)}`, description);
       let made = await make();
       if (made.status === 404) {
@@ -85,11 +83,11 @@ export function createDockerExtension(options: DockerOptions): Extension {
       if (made.status === 409) return attach(ref);
       expectStatus(made, "creating a container", 201);
       expectStatus(await api.call("POST", `/containers/${nameOf(ref)}/start`), "starting it", 204, 304);
-      return boxOf(ref, await waitForBoxd(ref), bestEffort);
+      return boxOf(ref, await listening(ref, connect), bestEffort);
     },
 
     attach,
-    list: ({ installationId }) => listContainers(api, installationId, hostId),
+    list: ({ installationId }) => listContainers(api, { installationId, hostId, extensionId: manifest.id }),
 
     async destroy(ref) {
       const answer = await api.call("DELETE", `/containers/${nameOf(ref)}?force=true&v=true`);
@@ -110,10 +108,33 @@ export function createDockerExtension(options: DockerOptions): Extension {
       }
     },
 
-    metrics: metricsThrough(api),
-    network: { door: (ref) => ({ socketPath: join(socketDirOf(ref), "box.sock") }) },
+    ...facetsOf(manifest, api, (ref) => join(socketDirOf(ref), "box.sock")),
 
     async close() {},
+  };
+}
+
+/** Started is not yet listening. */
+async function listening(
+  ref: string,
+  connect: (ref: string) => Promise<Connection | undefined>,
+): Promise<Connection> {
+  for (const deadline = Date.now() + STARTS_WITHIN_MS; Date.now() < deadline; await sleep(3)) {
+    const connection = await connect(ref);
+    if (connection) return connection;
+  }
+  throw new SandboxerError("deadline_exceeded", `boxd did not start in ${ref}`);
+}
+
+/** What the extension itself has of what the manifest says. */
+function facetsOf(
+  { facets }: Manifest,
+  api: DockerApi,
+  socketOf: (ref: string) => string,
+): Pick<Extension, "metrics" | "network"> {
+  return {
+    ...(facets.includes("metrics") && { metrics: metricsThrough(api) }),
+    ...(facets.includes("network") && { network: { door: (ref) => ({ socketPath: socketOf(ref) }) } }),
   };
 }
 

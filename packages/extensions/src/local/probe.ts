@@ -3,6 +3,8 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import type { Finding, Probe } from "@sandboxer/contract";
 import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
+import { belowFloor, KERNEL_FLOOR } from "../_kit/floors.ts";
+import { findKeeping } from "./find-keeping.ts";
 import { findLimits } from "./find-limits.ts";
 import { findTools } from "./find-tools.ts";
 import { findUsers } from "./find-users.ts";
@@ -18,9 +20,15 @@ export async function probeHost(boxdPath: string): Promise<Probe> {
   ];
   const lacking = findings.find((finding) => !finding.ok);
   // Without these there are still sandboxes; each says what is not in force.
-  findings.push(await findLimits(), await findUsers(), await findTools());
-  if (!lacking) return { status: "offer", findings };
+  findings.push(await findLimits(), await findUsers(), await findKeeping(), await findTools());
+  const unsafe = belowFloor(await kernelRelease(), KERNEL_FLOOR);
+  if (unsafe) findings.push({ id: "local.floor", ok: false, message: unsafe, fix: "Use a newer kernel." });
+  if (!lacking) return { status: "offer", findings, ...(unsafe && { unsafe: [unsafe] }) };
   return { status: "unavailable", reason: lacking.message, fix: lacking.fix ?? "", findings };
+}
+
+async function kernelRelease(): Promise<string> {
+  return (await readFile("/proc/sys/kernel/osrelease", "utf8").catch(() => "")).trim();
 }
 
 async function findKernel(): Promise<Finding> {
@@ -32,7 +40,7 @@ async function findKernel(): Promise<Finding> {
       fix: "Run the gateway on a Linux machine or in a Linux VM.",
     };
   }
-  const release = (await readFile("/proc/sys/kernel/osrelease", "utf8")).trim();
+  const release = await kernelRelease();
   const [major = 0, minor = 0] = release.split(".").map(Number);
   // Overlay mounts inside a user namespace came with 5.11, mount_setattr with 5.12.
   const ok = major > 5 || (major === 5 && minor >= 12);

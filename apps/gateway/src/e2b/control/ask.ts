@@ -1,4 +1,4 @@
-import { type CreateBody, SandboxerError } from "@sandboxer/contract";
+import { type CreateBody, SandboxerError, type Snapshot } from "@sandboxer/contract";
 import { z } from "zod";
 import { isNote, labelsFor } from "../labels.ts";
 import { retentionFor } from "../timeouts.ts";
@@ -34,17 +34,21 @@ export async function bodyFor(
   { core, desk, principal }: Pick<Call<unknown>, "core" | "desk" | "principal">,
   asked: NewSandbox,
   defaultTimeoutS: number,
-): Promise<CreateBody> {
+): Promise<{ readonly body: CreateBody; readonly template: Snapshot | undefined }> {
   const timeoutMs = Math.max(1, asked.timeout ?? defaultTimeoutS) * 1_000;
   const metadata = asked.metadata ?? {};
   const ours = Object.keys(metadata).find(isNote);
   if (ours) throw new SandboxerError("invalid_request", `metadata: ${ours} is this gateway's own`);
   const internet = asked.allow_internet_access ?? undefined;
   const network = egressFor(asked.network ?? {}, internet ?? true, desk.internet);
-  const { body, maximumTtlMs } = await templateFor(core, principal, asked.templateID, network !== undefined);
+  const {
+    body: template,
+    maximumTtlMs,
+    snapshot,
+  } = await templateFor(core, principal, asked.templateID, network !== undefined, desk.tags);
   const retentionMs = asked.autoPause ? await retentionFor(core, principal, timeoutMs, maximumTtlMs) : 0;
-  return {
-    ...body,
+  const body: CreateBody = {
+    ...template,
     ...(network && { network }),
     ttlMs: timeoutMs + retentionMs,
     env: asked.envVars ?? {},
@@ -58,4 +62,5 @@ export async function bodyFor(
       ...(internet !== undefined && { internet: `${internet}` }),
     }),
   };
+  return { body, template: snapshot };
 }

@@ -17,6 +17,8 @@ export interface Call<Body> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly body: Body;
+  /** As the caller reached this gateway. */
+  readonly origin: string;
 }
 
 /** One way in of E2B's control API, as data. */

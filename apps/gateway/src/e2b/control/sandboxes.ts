@@ -1,4 +1,5 @@
 import type { Sandbox } from "@sandboxer/contract";
+import { startTemplate } from "../builds/start.ts";
 import { bodyFor, newSandboxSchema } from "./ask.ts";
 import { findLiving } from "./find.ts";
 import { listPage, listRunning } from "./list.ts";
@@ -10,7 +11,9 @@ const OLD_DEFAULT_TIMEOUT_S = 15;
 
 const create = (defaultTimeoutS: number) => async (call: Call<ReturnType<typeof newSandboxSchema.parse>>) => {
   const { core, desk, principal, body } = call;
-  const sandbox = await core.create(principal, await bodyFor(call, body, defaultTimeoutS));
+  const asked = await bodyFor(call, body, defaultTimeoutS);
+  const sandbox = await core.create(principal, asked.body);
+  await startTemplate(core, principal, sandbox, asked.template);
   return connected(call, sandbox, 201, desk);
 };
 

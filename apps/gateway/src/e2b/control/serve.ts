@@ -16,7 +16,16 @@ export async function serveControl(exchange: Exchange, desk: Desk): Promise<void
   const { route, params } = findRoute(incoming.method ?? "", url.pathname);
   facts.route = `e2b ${route.path}`;
   const body = route.body && check(route.body, await readJsonBody(incoming), "body");
-  const call = { core: ground.core, desk, principal, params, query: url.searchParams, body: body as never };
+  const scheme = "encrypted" in incoming.socket ? "https" : "http";
+  const call = {
+    core: ground.core,
+    desk,
+    principal,
+    params,
+    query: url.searchParams,
+    body: body as never,
+    origin: `${scheme}://${incoming.headers.host}`,
+  };
   const answer = await route.handle(call);
   if (answer.body === undefined) return void outgoing.writeHead(answer.status, { ...answer.headers }).end();
   answerJson(outgoing, answer.status, answer.body, answer.headers);

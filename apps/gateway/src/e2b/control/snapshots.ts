@@ -48,7 +48,7 @@ export const snapshotRoutes = [
     { method: "DELETE", path: "/templates/{id}", operation: "sandbox.snapshot" },
     async ({ core, principal, params }) => {
       const { id = "" } = params;
-      const snapshot = await findSnapshot(core, principal, id.replace(/:[\w.-]+$/, ""));
+      const snapshot = await findSnapshot(core, principal, id);
       if (!snapshot) throw await noSuchTemplate(core, principal, id);
       await core.deleteSnapshot(principal, snapshot.id);
       return { status: 204 };

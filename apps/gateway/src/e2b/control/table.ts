@@ -1,8 +1,10 @@
+import { buildRoutes } from "./builds.ts";
 import { lifecycleRoutes } from "./lifecycle.ts";
 import { observeRoutes } from "./observe.ts";
 import type { ControlRoute } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
 import { snapshotRoutes } from "./snapshots.ts";
+import { tagRoutes } from "./tags.ts";
 import { templateRoutes } from "./templates.ts";
 
 /** Every way in of E2B's control API. What is not here does not exist. */
@@ -12,4 +14,6 @@ export const CONTROL_ROUTES: readonly ControlRoute[] = [
   ...observeRoutes,
   ...snapshotRoutes,
   ...templateRoutes,
+  ...buildRoutes,
+  ...tagRoutes,
 ];

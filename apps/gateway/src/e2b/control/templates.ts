@@ -8,9 +8,9 @@ const iso = (ms: number) => new Date(ms).toISOString();
 export const templateRoutes = [
   control(
     { method: "GET", path: "/templates/aliases/{alias}", operation: "key" },
-    async ({ core, principal, params }) => {
+    async ({ core, desk, principal, params }) => {
       const { alias = "" } = params;
-      if (await isTemplate(core, principal, alias)) {
+      if (await isTemplate(core, principal, alias, desk.tags)) {
         return { status: 200, body: { templateID: alias, public: false } };
       }
       throw new SandboxerError("not_found", `template '${alias}' not found`);

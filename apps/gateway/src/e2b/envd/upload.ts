@@ -1,9 +1,8 @@
 import { Buffer } from "node:buffer";
 import { basename, normalize } from "node:path/posix";
-import { pipeline } from "node:stream";
-import { createGunzip } from "node:zlib";
 import { type Files, SandboxerError } from "@sandboxer/contract";
 import { answerJson, header } from "../exchange.ts";
+import { gunzipped } from "../gunzipped.ts";
 import { metadataOf, setMetadata } from "./entry.ts";
 import { makeWay } from "./make-way.ts";
 import { boundaryOf, partsOf } from "./multipart.ts";
@@ -49,7 +48,7 @@ function bodyOf(visit: Visit): AsyncIterable<Uint8Array> {
   if (encoding !== "gzip") {
     throw new SandboxerError("invalid_request", `the encoding ${encoding} is not known here`);
   }
-  return pipeline(incoming, createGunzip(), () => {});
+  return gunzipped(incoming.iterator({ destroyOnReturn: false }));
 }
 
 async function write(

@@ -1,0 +1,83 @@
+import { SandboxerError } from "@sandboxer/contract";
+import { z } from "zod";
+import type { Build } from "../builds/build.ts";
+import { buildSchema, runBuild } from "../builds/run.ts";
+import { type Call, control } from "./route.ts";
+import { isReserved } from "./templates-known.ts";
+
+const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+const TAG = /^[\w.-]{1,128}$/;
+
+const wishSchema = z.object({
+  name: z.string().max(200),
+  tags: z.array(z.string().regex(TAG)).max(20).nullish(),
+  cpuCount: z.int().positive().nullish(),
+  memoryMB: z.int().positive().nullish(),
+});
+
+function found({ desk, principal, params }: Call<unknown>): Build {
+  const build = desk.builds.find(principal, params.id ?? "", params.build ?? "");
+  if (build) return build;
+  throw new SandboxerError("not_found", "no such build");
+}
+
+export const buildRoutes = [
+  control(
+    { method: "POST", path: "/v3/templates", operation: "sandbox.create", body: wishSchema },
+    async ({ core, desk, principal, body }) => {
+      const [name = "", tag] = body.name.split(":");
+      const tags = [...(tag === undefined ? [] : [tag]), ...(body.tags ?? [])];
+      if (!NAME.test(name) || !tags.every((one) => TAG.test(one))) {
+        throw new SandboxerError("invalid_request", "name: lower-case letters, digits, - and _, and a tag");
+      }
+      // The key is asked before anything is sent; core asks again when there is something to make.
+      await core.explain(principal, {});
+      if (await isReserved(core, principal, name)) {
+        throw new SandboxerError("conflict", `template '${name}' is a profile of this gateway's`);
+      }
+      const resources = {
+        ...(body.cpuCount && { cpus: body.cpuCount }),
+        ...(body.memoryMB && { memoryMiB: body.memoryMB }),
+      };
+      const named = tags.length > 0 ? tags : ["default"];
+      const { id } = desk.builds.begin({ name, tags: named, principal, resources });
+      const answer = { templateID: name, buildID: id, names: [name], aliases: [name], tags: named };
+      return { status: 202, body: { ...answer, public: false } };
+    },
+  ),
+  control(
+    { method: "GET", path: "/templates/{id}/files/{hash}", operation: "sandbox.create" },
+    async ({ desk, principal, params, origin }) => {
+      const { id = "", hash = "" } = params;
+      const build = desk.builds.waitingFor(principal, id);
+      if (!build || !/^[\w-]{1,128}$/.test(hash)) throw new SandboxerError("not_found", "no such build");
+      if (build.uploaded.has(hash)) return { status: 201, body: { present: true } };
+      const url = `${origin}/templates/uploads/${desk.builds.allowUpload(build, hash)}`;
+      return { status: 201, body: { present: false, url } };
+    },
+  ),
+  control(
+    {
+      method: "POST",
+      path: "/v2/templates/{id}/builds/{build}",
+      operation: "sandbox.create",
+      body: buildSchema,
+    },
+    async (call) => {
+      const build = found(call);
+      if (build.status !== "waiting") throw new SandboxerError("conflict", "this build was begun already");
+      void runBuild(call.core, build, call.body, call.desk.images);
+      return { status: 202, body: {} };
+    },
+  ),
+  control(
+    { method: "GET", path: "/templates/{id}/builds/{build}/status", operation: "sandbox.create" },
+    async (call) => {
+      const { id, name, status, log, reason } = found(call);
+      const logEntries = log.slice(Number(call.query.get("logsOffset") ?? 0) || 0);
+      const logs = logEntries.map(({ message }) => message);
+      const more = reason && { reason: { ...reason, logEntries: [] } };
+      return { status: 200, body: { buildID: id, templateID: name, status, logs, logEntries, ...more } };
+    },
+  ),
+];

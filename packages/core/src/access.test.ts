@@ -1,0 +1,30 @@
+import { expect, it, onTestFinished } from "vitest";
+import { openers } from "../test/gateway.ts";
+import { refusal } from "../test/outcomes.ts";
+
+const { openGateway } = openers(onTestFinished);
+
+it("AZ-1 gives a word for one key and one sandbox, which opens nothing else and ends with its key", async () => {
+  const { core, principal } = await openGateway();
+  const { apiKey, key } = await core.createKey(principal, { name: "child" });
+  const child = await core.authenticate(apiKey);
+  const [one, other] = [await core.create(child, {}), await core.create(child, {})];
+  const token = await core.openAccess(child, one.id);
+  expect(await core.openAccess(child, one.id)).toBe(token);
+  expect(token).not.toContain(apiKey);
+  expect(await core.enterAccess(one.id, token)).toEqual(child);
+  expect(await core.standIn(one.id)).toEqual(child);
+
+  const sibling = await core.authenticate((await core.createKey(principal, { name: "sibling" })).apiKey);
+  await refusal(core.openAccess(sibling, one.id), "not_found");
+  const wrong = [token.replace(/.$/, token.endsWith("A") ? "B" : "A"), key.id, `${principal.keyId}.x`, ""];
+  for (const bad of wrong) {
+    await refusal(core.enterAccess(one.id, bad), "unauthenticated");
+  }
+  await refusal(core.enterAccess(other.id, token), "unauthenticated");
+  await refusal(core.standIn("a".repeat(20)), "not_found");
+
+  await core.revokeKey(principal, key.id);
+  await refusal(core.enterAccess(one.id, token), "unauthenticated");
+  await refusal(core.standIn(one.id), "unauthenticated");
+});

@@ -1,0 +1,57 @@
+import { type Box, type Finding, type Manifest, SandboxerError } from "@sandboxer/contract";
+import type { DockerApi } from "./api.ts";
+
+/** What runs a daemon's containers. Each makes another class of isolation, so each is a way out of its own. */
+export type Runtime = "runc" | "runsc";
+
+type Differing = Pick<Manifest, "id" | "title" | "isolation" | "facets">;
+
+export const RUNTIMES: Readonly<Record<Runtime, Differing>> = {
+  runc: {
+    id: "docker",
+    title: "a docker daemon, with boxd inside",
+    isolation: { class: "container", technology: "runc" },
+    // No `pause`: a frozen container cannot end itself on time, and docker has no clock of its own.
+    facets: ["pty", "ports", "users", "metrics", "network"],
+  },
+  runsc: {
+    id: "docker-gvisor",
+    title: "a docker daemon whose containers run on gVisor, with boxd inside",
+    isolation: { class: "userspace-kernel", technology: "gvisor" },
+    // Its kernel has no namespaces to lay a way to the guard in, gives a terminal no controlling
+    // session, and where it keeps no control group there is nothing of its own to count.
+    facets: ["ports", "users"],
+  },
+};
+
+const FIX =
+  "Install gVisor and add it to docker as the runtime `runsc`, with the argument `--host-uds=create`: boxd listens on a socket that this machine opens.";
+
+/** Whether the daemon has it. Every docker has runc. */
+export async function findRuntime(api: DockerApi, runtime: Runtime): Promise<Finding | undefined> {
+  if (runtime === "runc") return undefined;
+  const id = `docker.${runtime}`;
+  const { body } = await api.call("GET", "/info").catch(() => ({ body: {} }));
+  const { Runtimes = {} } = body as { Runtimes?: Record<string, unknown> };
+  if (Object.hasOwn(Runtimes, runtime))
+    return { id, ok: true, message: `docker runs containers on ${runtime}` };
+  return { id, ok: false, message: `docker has no runtime ${runtime}`, fix: FIX };
+}
+
+/** Refuses what boxd cannot promise on that kernel, instead of promising less. */
+export function onGvisor({ pty, ...box }: Box): Box {
+  return {
+    ...box,
+    async exec(request, attachmentId) {
+      if (request.pty) throw new SandboxerError("unsupported", "gVisor gives no terminals here");
+      if (request.timeoutMs !== undefined) {
+        throw new SandboxerError(
+          "unsupported",
+          "a timeout would not end all of a command on gVisor, whose kernel lets nobody adopt orphans",
+          { hint: "End it by the sandbox's own end, or by a signal." },
+        );
+      }
+      return box.exec(request, attachmentId);
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Sandbox, Template, waitForPort } from "e2b";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { type Door, openDoor } from "./door.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 });
+
+describe("templates of E2B's own builder", () => {
+  let door: Door;
+  let context: string;
+
+  beforeAll(async () => {
+    door = await openDoor();
+    context = await mkdtemp(join(tmpdir(), "sandboxer-context-"));
+    await writeFile(join(context, "page.html"), "from the context");
+    await symlink("page.html", join(context, "link.html"));
+  });
+  afterAll(async () => {
+    await rm(context, { recursive: true, force: true });
+    await door?.close();
+  });
+
+  it("are made from steps, started, and kept as what sandboxes are made from", async () => {
+    const template = Template({ fileContextPath: context })
+      .fromBaseImage()
+      .copy("*.html", "site")
+      .setEnvs({ GREETING: "it's set" })
+      .runCmd("mkdir -p made && whoami > made/by")
+      .runCmd("id -un > /root/by", { user: "root" })
+      .setStartCmd("cd ~/site && exec python3 -m http.server 8000", waitForPort(8_000));
+    const told: string[] = [];
+    const log = ({ message }: { message: string }) => void told.push(message);
+    const build = await Template.build(template, "with-site:v1", {
+      ...door.options,
+      cpuCount: 1,
+      onBuildLogs: log,
+    });
+    expect(build.buildId).toBeTruthy();
+    expect(told.join("\n")).toContain("RUN mkdir -p made");
+    expect(await Template.exists("with-site", door.options)).toBe(true);
+
+    const sandbox = await Sandbox.create("with-site:v1", door.options);
+    const page =
+      "import urllib.request as u; print(u.urlopen('http://127.0.0.1:8000/link.html').read().decode())";
+    const ran = await sandbox.commands.run(`echo "$GREETING"; cat made/by; python3 -c "${page}"`);
+    expect(ran.stdout).toBe("it's set\nuser\nfrom the context\n");
+    expect(await sandbox.files.exists("/var/tmp/context", { user: "root" })).toBe(false);
+    expect((await sandbox.getInfo()).cpuCount).toBe(1);
+    await sandbox.kill();
+
+    await Template.assignTags("with-site:v1", "stable", door.options);
+    expect((await Template.getTags("with-site", door.options)).map(({ tag }) => tag)).toEqual([
+      "v1",
+      "stable",
+    ]);
+    await (await Sandbox.create("with-site:stable", door.options)).kill();
+    await expect(Sandbox.create("with-site:other", door.options)).rejects.toThrow("not found");
+  });
+
+  it("say which step failed, and leave nothing running", async () => {
+    const broken = Template().fromBaseImage().runCmd("true").runCmd("echo why >&2; exit 4");
+    await expect(Template.build(broken, "broken", door.options)).rejects.toThrow(/exit status 4/);
+    const strange = Template().fromImage("elsewhere/image:1");
+    await expect(Template.build(strange, "strange", door.options)).rejects.toThrow("is not here");
+    await expect(Template.build(Template().fromBaseImage(), "base", door.options)).rejects.toThrow("profile");
+    expect(await Template.exists("broken", door.options)).toBe(false);
+    expect(await Sandbox.list(door.options).nextItems()).toEqual([]);
+  });
+
+  it("take each archive once, by an address of its own", async () => {
+    const nobody = await fetch(`${door.url}/templates/uploads/${"x".repeat(43)}`, {
+      method: "PUT",
+      body: "tar",
+    });
+    expect(nobody.status).toBe(401);
+    await nobody.body?.cancel();
+  });
+});
