@@ -3,9 +3,10 @@
 use super::StartError;
 use super::spares::{self, Spares};
 use crate::setup::workspace::LAYER;
-use crate::sys::credentials;
+use crate::sys::{credentials, poll, process, unix_socket};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -76,8 +77,13 @@ impl Folder {
         Err(StartError::Taken(message))
     }
 
+    /// By a hold that lives: a child of a dead one may still have its socket, and answers nobody.
     fn is_answered(&self) -> bool {
-        UnixStream::connect(self.socket()).is_ok()
+        UnixStream::connect(self.socket())
+            .and_then(|socket| unix_socket::peer_pid(&socket))
+            .and_then(process::pidfd_open)
+            .and_then(|pidfd| poll::first_readable(&[pidfd.as_fd()], Duration::ZERO))
+            .is_ok_and(|over| over.is_none())
     }
 
     /// The socket clients come to. Only for who has the lock: a stale one is replaced.

@@ -116,16 +116,6 @@ pub fn reap_successful(pidfd: impl AsFd) -> bool {
     }
 }
 
-/// Waits for a child of ours that is about to leave, and lets it go.
-pub fn await_pidfd(pidfd: impl AsFd) {
-    let fd = pidfd.as_fd().as_raw_fd() as libc::id_t;
-    // SAFETY: an all-zero siginfo is a valid place for the kernel to write to.
-    unsafe {
-        let mut info: libc::siginfo_t = std::mem::zeroed();
-        libc::waitid(libc::P_PIDFD, fd, &mut info, libc::WEXITED);
-    }
-}
-
 /// How a process ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {

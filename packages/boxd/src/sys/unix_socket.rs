@@ -47,6 +47,11 @@ pub fn connect(path: &Path) -> io::Result<OwnedFd> {
 
 /// Whether the peer lives outside this pid namespace: the kernel then has no number for it.
 pub fn is_from_outside(socket: impl AsFd) -> io::Result<bool> {
+    Ok(peer_pid(socket)? == 0)
+}
+
+/// Whoever connected, or whoever made the socket that was connected to listen, alive or not.
+pub fn peer_pid(socket: impl AsFd) -> io::Result<i32> {
     let mut peer = libc::ucred { pid: -1, uid: 0, gid: 0 };
     let mut size = size_of_val(&peer) as libc::socklen_t;
     // SAFETY: SO_PEERCRED writes one ucred.
@@ -59,7 +64,7 @@ pub fn is_from_outside(socket: impl AsFd) -> io::Result<bool> {
             &mut size,
         )
     })?;
-    Ok(peer.pid == 0)
+    Ok(peer.pid)
 }
 
 pub fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[OwnedFd]) -> io::Result<()> {

@@ -10,12 +10,12 @@ import { heldBoxes, heldLowers } from "./held.ts";
 import { createHold, type Hold } from "./hold.ts";
 import type { ImageOptions } from "./images/ground.ts";
 import { openImages } from "./images/images.ts";
-import { openImageStore } from "./images/store.ts";
+import { type ImageStore, openImageStore } from "./images/store.ts";
 import { createLanding } from "./landing.ts";
 import { manifest } from "./manifest.ts";
 import { metricsThrough } from "./metrics.ts";
 import { pauseThrough } from "./pause.ts";
-import { createPool } from "./pool.ts";
+import { createPool, type Pool } from "./pool.ts";
 import { probeHost } from "./probe.ts";
 import { stopThrough } from "./stop.ts";
 import { storedIn } from "./stored.ts";
@@ -114,11 +114,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
 
     stored: () => storedIn(dir, hold),
 
-    async close() {
-      store.close();
-      await pool.close();
-      hold.close();
-    },
+    close: () => closeAll(store, pool, hold),
   };
 }
 
@@ -133,4 +129,10 @@ function openImageRoom(
   const place = { dir: join(dir, "images/oci"), lowersInUse: () => heldLowers(hold) };
   const store = openImageStore({ ...place, images, boxdPath, pass }, sensitive);
   return { store, images: openImages(join(dir, "images"), store, sensitive) };
+}
+
+async function closeAll(store: ImageStore, pool: Pool, hold: Hold): Promise<void> {
+  store.close();
+  await pool.close();
+  hold.close();
 }

@@ -64,7 +64,7 @@ fn namespace(uids: &str, gids: &str) -> io::Result<OwnedFd> {
         .and_then(|()| fs::write(format!("/proc/{pid}/gid_map"), gids))
         .and_then(|()| File::open(format!("/proc/{pid}/ns/user")));
     drop(go);
-    process::await_pidfd(pidfd);
+    process::await_end(pidfd);
     made.map(OwnedFd::from)
 }
 
