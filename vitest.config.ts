@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { CapabilityReporter } from "./tests/capabilities/reporter.ts";
 
@@ -5,6 +6,8 @@ export default defineConfig({
   test: {
     include: ["{packages,apps}/*/src/**/*.test.ts", "{tests,bench,scripts}/**/*.test.ts"],
     pool: "forks",
+    // Most of them wait for a sandbox or a server: also on two cores two run at once.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 30_000,
     // Debian's runc is below the floor; tests that are about something else use it all the same.
     env: { SANDBOXER_ALLOW_UNSAFE_RUNTIME: "docker" },

@@ -33,7 +33,8 @@ async function openThroughGateway(): Promise<Subject> {
   const gateway = await openGateway({ home, listen: { host: "127.0.0.1", port: 0 }, log: () => {} });
   const client = createClient({ url: gateway.url ?? "", apiKey: gateway.apiKey });
   return {
-    create: (input = {}) => client.sandboxes.create({ ttlMs: 120_000, image, ...input }),
+    create: (input = {}) =>
+      client.sandboxes.create({ ttlMs: 120_000, image, extensions: ["docker"], ...input }),
     async list() {
       const { sandboxes } = await client.sandboxes.list({ states: ["running"], limit: 200 });
       return sandboxes.map(({ id }) => id);

@@ -84,7 +84,7 @@ fn a_hold_that_dies_while_ending_a_sandbox_leaves_nothing() {
             assert!(world.start().success());
             wait_until("it is not listed", || world.boxes().is_empty());
             wait_until("its folder is cleared away", || world.is_empty());
-            let left = host::processes_saying("5151");
+            let left = host::processes_saying("sleep\x005151");
             assert_eq!(left, Vec::<i32>::new(), "{place}");
         }
     });

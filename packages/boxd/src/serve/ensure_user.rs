@@ -6,7 +6,7 @@
 use crate::sys::path::{self, HERE, NO_MAGIC};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 const ID: u32 = 1000;
@@ -31,7 +31,7 @@ pub fn ensure_user(has_ids: bool) -> io::Result<()> {
     }
     make_directory(Path::new("/"), "home")?;
     make_directory(Path::new("/home"), "user")?;
-    let home = path::open_directory(HERE, HOME, NO_MAGIC)?;
+    let home = open_directory(Path::new(HOME))?;
     if has_ids { path::set_owner(home.as_fd(), "", ID) } else { Ok(()) }
 }
 
@@ -68,8 +68,13 @@ fn plain(file: File) -> io::Result<File> {
     }
 }
 
+/// To be read: in gVisor nothing can be made from a descriptor that is but a place.
+fn open_directory(path: &Path) -> io::Result<OwnedFd> {
+    path::open(HERE, path, libc::O_RDONLY | libc::O_DIRECTORY, 0, NO_MAGIC)
+}
+
 fn make_directory(parent: &Path, name: &str) -> io::Result<()> {
-    let parent = path::open_directory(HERE, parent, NO_MAGIC)?;
+    let parent = open_directory(parent)?;
     match path::make_directory(parent.as_fd(), name, 0o755) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),

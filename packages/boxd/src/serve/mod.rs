@@ -32,7 +32,7 @@ mod workspace;
 
 use crate::arguments::ServeOptions;
 use crate::setup::way_out::{self, WayOut};
-use crate::sys::network;
+use crate::sys::{network, steps};
 pub use start::FromHold;
 use std::io;
 use std::time::Instant;
@@ -48,6 +48,7 @@ fn make_way_out() -> io::Result<WayOut> {
 
 /// For a place that somebody else has isolated. Returns only when it cannot start.
 pub fn run(options: &ServeOptions) -> Result<(), String> {
+    steps::allow();
     if options.ensure_user {
         ensure_user::ensure_user(true).map_err(|error| format!("cannot add a user: {error}"))?;
     }

@@ -22,7 +22,7 @@ pub mod process;
 pub mod signal;
 pub mod sparse;
 pub mod spawn;
-mod steps;
+pub mod steps;
 pub mod sync;
 pub mod time;
 pub mod title;

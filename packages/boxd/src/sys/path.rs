@@ -59,7 +59,7 @@ pub fn open(
         match outcome {
             // openat2 says so when a rename raced with a restricted resolution.
             Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => continue,
-            Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {
+            Err(error) if error.raw_os_error() == Some(libc::ENOSYS) && steps::are_allowed() => {
                 return steps::open(from, name, flags | extra(flags), mode, resolve);
             }
             outcome => return outcome,
