@@ -24,9 +24,12 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 }, 60_000);
 
-/** Types into a real terminal: each answer when its question has been seen. `-e` passes the exit code on. */
+/**
+ * Types into a real terminal: each answer when its question has been seen. `-e` passes the exit code
+ * on; a shell that waited beside the command would take Ctrl-C for its own.
+ */
 async function type(args: string[], ...dialogue: [seen: string, typed: string][]) {
-  const child = spawn("script", ["-qec", cli.commandLine(args), "/dev/null"], {
+  const child = spawn("script", ["-qec", `exec ${cli.commandLine(args)}`, "/dev/null"], {
     env: { ...cli.environment, TERM: "xterm" },
     stdio: ["pipe", "pipe", "inherit"],
   });
