@@ -6,7 +6,7 @@ use crate::serve;
 use crate::setup::idmap::IdMap;
 use crate::setup::{self, Aside, Plan};
 use crate::sys::process::{self, FileLimit};
-use crate::sys::{descriptor, signal, unix_socket};
+use crate::sys::{descriptor, signal, title, unix_socket};
 use crate::wire::failure::{Code, Failure};
 use crate::wire::frame::{Body, Frame};
 use crate::wire::hold_request::{Create, HoldRequest};
@@ -15,6 +15,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
+/// hold's own arguments name folders of the host.
+const TITLE: &str = "boxd serve";
 const SUCCESS: &[u8] = b"ok";
 const LONGEST_REPORT: usize = 8192;
 /// The longest request that one who waits is told.
@@ -32,6 +34,7 @@ pub fn be_born(
 ) -> ! {
     limits.at_most(create.limits.open_files).restore();
     let mut keep = [client.socket.as_raw_fd(), listener.as_raw_fd(), to_hold.as_raw_fd()];
+    title::set(TITLE);
     let made = leave_hold(&mut keep)
         .and_then(|()| setup::connect(plan.guarded))
         .and_then(|way_out| {
@@ -44,13 +47,14 @@ pub fn be_born(
             setup::enter_groups(lent)?;
             let kept = setup::enter(plan, aside, trees)?;
             let host = serve::FromHold { kept, way_out };
-            serve::Server::in_box(create, client.socket, client.inbound.rest(), listener, host)
+            serve::Server::in_box(create, client.socket, client.inbound.behind(), listener, host)
         });
     report_and_serve(to_hold, made)
 }
 
 /// It waits to be told who it is to be.
 pub fn wait_to_be_born(ids: IdMap, to_hold: OwnedFd, limits: FileLimit) -> ! {
+    title::set("boxd waiting");
     let waiting = leave_hold(&mut [to_hold.as_raw_fd()])
         .and_then(|()| setup::connect(false))
         .and_then(|_| setup::enter_groups(hear_word(&to_hold)))
@@ -67,6 +71,7 @@ pub fn wait_to_be_born(ids: IdMap, to_hold: OwnedFd, limits: FileLimit) -> ! {
             },
             _ => return Err(Failure::invalid("hold did not tell who to be")),
         };
+        title::set(TITLE);
         // Where hold's tools are shown, whatever they are called outside.
         create.root.lowers.insert(0, String::new());
         limits.at_most(create.limits.open_files).restore();
@@ -91,7 +96,7 @@ pub fn wait_to_be_born(ids: IdMap, to_hold: OwnedFd, limits: FileLimit) -> ! {
         let kept = setup::enter(&plan, aside, lent.collect())?;
         let (client, listener) = (UnixStream::from(client), UnixListener::from(listener));
         let host = serve::FromHold { kept, way_out };
-        serve::Server::in_box(&create, client, inbound.rest(), listener, host)
+        serve::Server::in_box(&create, client, inbound.behind(), listener, host)
     });
     report_and_serve(to_hold, made)
 }
@@ -100,7 +105,7 @@ fn leave_hold(keep: &mut [i32]) -> Result<(), Failure> {
     signal::unblock_all();
     let closed = descriptor::close_all_except(keep);
     closed.map_err(|error| Failure::unavailable("close_range", &error))?;
-    setup::begin();
+    process::new_session();
     Ok(())
 }
 

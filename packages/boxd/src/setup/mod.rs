@@ -18,7 +18,7 @@ pub mod workspace;
 
 use crate::serve::ensure_user;
 use crate::sys::path::HERE;
-use crate::sys::{descriptor, mount, namespace, network, process, title};
+use crate::sys::{descriptor, mount, namespace, network};
 use crate::wire::failure::Failure;
 use crate::wire::hold_request::Root;
 use crate::wire::limits::Limits;
@@ -49,13 +49,6 @@ pub struct Plan<'a> {
     pub is_copy: bool,
     /// What it writes outlives it, and so is brought to the medium.
     pub is_kept: bool,
-}
-
-/// What needs nothing from hold and so runs while hold prepares the rest.
-pub fn begin() {
-    process::new_session();
-    // hold's own arguments name folders of the host.
-    title::set("boxd serve");
 }
 
 /// Its network: loopback, and a way out if there is to be one.
