@@ -182,7 +182,9 @@ impl Hold {
     }
 
     /// Puts a client back, listening to it only when it can be answered.
-    pub fn keep_client(&mut self, number: u32, client: Client) {
+    pub fn keep_client(&mut self, number: u32, mut client: Client) {
+        client.inbound.rest();
+        client.outbound.rest();
         let wanted = match (client.outbound.is_empty(), client.is_busy) {
             (false, _) => epoll::WRITABLE,
             (true, true) => 0,

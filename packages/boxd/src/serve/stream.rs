@@ -22,7 +22,7 @@ pub struct StreamId {
 }
 
 /// Credit is returned in lumps, not byte by byte.
-const LUMP: u32 = 64 * 1024;
+const LUMP: u32 = 128 * 1024;
 
 pub struct Stream {
     /// How many bytes we may still send.

@@ -31,15 +31,21 @@ impl Inbound {
         self.bytes.copy_within(self.start..self.end, 0);
         (self.start, self.end, self.last) = (0, self.end - self.start, 0);
         let room = if self.hungry { SLICE } else { SMALL };
-        if self.end == 0 && self.bytes.len() != room {
-            self.bytes = vec![0; room];
-        } else if self.bytes.len() < self.end + room {
+        if self.bytes.len() < self.end + room {
             self.bytes.resize(self.end + room, 0);
         }
-        let count = descriptor::read(from, &mut self.bytes[self.end..])?;
+        let most = self.bytes.len().min(self.end + SLICE);
+        let count = descriptor::read(from, &mut self.bytes[self.end..most])?;
         self.end += count;
-        self.hungry = self.end == self.bytes.len();
+        self.hungry = self.end == most;
         Ok(count)
+    }
+
+    /// Gives back what only a busy connection needs.
+    pub fn rest(&mut self) {
+        if self.start == self.end && self.bytes.len() > SMALL {
+            *self = Inbound::default();
+        }
     }
 
     /// The next whole frame, if it has arrived.
@@ -53,7 +59,7 @@ impl Inbound {
 
     /// Whether `next` has something to say.
     pub fn has_frame(&self) -> bool {
-        !matches!(frame::is_whole(self.rest()), Ok(false))
+        !matches!(frame::is_whole(self.behind()), Ok(false))
     }
 
     /// The frame that `next` gave last, and what has arrived behind it.
@@ -62,7 +68,7 @@ impl Inbound {
     }
 
     /// What has arrived behind the last frame.
-    pub fn rest(&self) -> &[u8] {
+    pub fn behind(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 }
