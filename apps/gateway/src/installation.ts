@@ -62,7 +62,7 @@ export async function openInstallation(
   makeHome(home);
   const config = options.config ?? (await loadConfig({ home }));
   const apiKey = openRootKey(home);
-  const store = openSqliteStore(join(home, "state.db"));
+  const store = openSqliteStore(join(home, "state.db"), { syncsAtClose: tethered });
   try {
     await enrolRootKey(store, apiKey);
     const extensions = [

@@ -20,9 +20,11 @@ export function createBackground(house: House): Background {
   let delivering: ReturnType<typeof keepDelivering> | undefined;
   return {
     async start() {
-      await reconcile(house);
-      await house.shelf?.sweep();
-      await sealPlainSecrets(house);
+      if (await mayHaveLeftovers(house)) {
+        await reconcile(house);
+        await house.shelf?.sweep();
+        await sealPlainSecrets(house);
+      }
       reconciling ??= keepReconciled(house);
       renewing ??= keepRenewed(house);
       delivering ??= keepDelivering(house);
@@ -40,4 +42,12 @@ export function createBackground(house: House): Background {
       }
     },
   };
+}
+
+/**
+ * Nothing is made anywhere before its row, so a store without an unfinished row has nothing left to
+ * put right. Who takes all it makes along when it goes leaves the rest to those who stay.
+ */
+async function mayHaveLeftovers({ tethered, store }: House): Promise<boolean> {
+  return !tethered || (await store.listUnfinished()).length > 0;
 }

@@ -12,7 +12,7 @@ import { answerOnce, claimOf, type Once } from "./idempotency.ts";
 import { type Narrowed, narrow } from "./narrow.ts";
 import { authorize } from "./policy/authorize.ts";
 import { reuseOr } from "./reuse.ts";
-import { type RoutePlan, route } from "./route/route.ts";
+import { type RoutePlan, route, whyUnfit } from "./route/route.ts";
 import { settle } from "./settle.ts";
 import { setUp } from "./setup.ts";
 import { withSnapshot } from "./snapshots/restore.ts";
@@ -59,7 +59,9 @@ async function make(
   const said = { profile, name, image, network, workspace, secrets, ttlMs };
   await needApproval(house, principal, "sandbox.create", { spec, said, exact: [said, spec] });
   // 2 plan
-  const plan = route(narrowed.spec, await house.registry.offers(), narrowed.routing);
+  const { routing } = narrowed;
+  const offers = await house.registry.offers((manifest) => !!whyUnfit(spec, manifest, routing));
+  const plan = route(spec, offers, routing);
   if (plan.candidates.length === 0) throw noCandidate(plan);
 
   house.pass("create.planned");

@@ -25,7 +25,7 @@ export async function createThrough(
   context: CreateContext,
 ): Promise<{ connection: Connection; isSetUp: boolean; bestEffort: string[] }> {
   const { hold, pool, pass, explainClose } = workshop;
-  const { members, isSetUp } = await membersOf(workshop, spec, context);
+  const { members, isSetUp, identity } = await membersOf(workshop, spec, context);
   pass("local.image");
   if (context.tethered) await hold.tether(context.sandboxId);
   // Beside the create, which is not held up by it.
@@ -34,20 +34,20 @@ export async function createThrough(
   // A folder is pinned when it is mounted: too early for an owner who is not there yet.
   const isPooled = !spec.workspace && !members.keeps && !members.layers;
   try {
-    const claimed = isPooled ? await pool.claim(members) : undefined;
+    const claimed = isPooled ? await pool.claim(members, identity) : undefined;
     const connection = claimed ?? (await hold.create(members, () => explainClose(context.sandboxId)));
     return { connection, isSetUp, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
   } catch (error) {
     throw spec.workspace || isChosen(members.root) ? aboutFolder(error) : error;
   } finally {
-    if (isPooled) pool.replenishLater(members, spec.pool);
+    if (isPooled) pool.replenishLater(members, spec.pool, identity);
   }
 }
 
 /** What hold is asked with. */
 export async function membersOf({ images, ownFolders }: Workshop, spec: SandboxSpec, context: CreateContext) {
   const { sandboxId, installationId, tethered = false, layers } = context;
-  const { root: image, env, isSetUp } = await images.madeOf(spec.image, context);
+  const { root: image, env, isSetUp, identity } = await images.madeOf(spec.image, context);
   const { workspace, persistence, keepMs = DEFAULT_KEEP_MS, atEnd } = spec;
   const root: Root = workspace ? { ...image, workspace: workspaceFor(workspace, ownFolders) } : image;
   const members = {
@@ -65,7 +65,7 @@ export async function membersOf({ images, ownFolders }: Workshop, spec: SandboxS
     ...(layers && { layers }),
     ...(persistence !== "ephemeral" && { keeps: { keepMs, stopsAtEnd: atEnd !== "destroy" } }),
   };
-  return { members, isSetUp };
+  return { members, isSetUp, identity };
 }
 
 /** Whether it has folders of somebody's choice in it. */

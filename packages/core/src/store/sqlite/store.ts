@@ -12,7 +12,7 @@ import { idempotencyCommands } from "./idempotency.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
 import { networkCommands } from "./networks.ts";
-import { type Connection, openConnection } from "./open.ts";
+import { type Connection, type OpenOptions, openConnection } from "./open.ts";
 import { orgCommands } from "./orgs.ts";
 import { pausingCommands } from "./pausing.ts";
 import { profileCommands } from "./profiles.ts";
@@ -24,8 +24,8 @@ import { secretCommands } from "./secrets.ts";
 import { webhookCommands } from "./webhooks.ts";
 
 /** The embedded store: one file, no server. Several processes of one machine may share it. */
-export function openSqliteStore(path: string): Store {
-  const connection = open(path);
+export function openSqliteStore(path: string, options?: OpenOptions): Store {
+  const connection = open(path, options);
   return inOurWords({
     ...keyCommands(connection),
     ...rootKeyCommands(connection),
@@ -52,9 +52,9 @@ export function openSqliteStore(path: string): Store {
   });
 }
 
-function open(path: string): Connection {
+function open(path: string, options: OpenOptions | undefined): Connection {
   try {
-    return openConnection(path);
+    return openConnection(path, options);
   } catch (error) {
     throw fromSqlite(error);
   }
