@@ -133,6 +133,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     pass: options.failpoint ?? (() => {}),
     creating: new Set(),
     teardowns: new Map(),
+    standing: new Map(),
     orphans: new Map(),
     orphanGraceMs: options.orphanGraceMs ?? ORPHAN_GRACE_MS,
     claims: new Map(),

@@ -8,6 +8,7 @@ import type { Leases } from "./leases.ts";
 import type { Auditor } from "./lifecycle/audit.ts";
 import type { Idle } from "./lifecycle/idle.ts";
 import type { Reaper } from "./lifecycle/reaper.ts";
+import type { Standing } from "./lifecycle/standing.ts";
 import type { Registry } from "./registry/registry.ts";
 import type { Report } from "./report.ts";
 import type { Sealer } from "./secrets/sealer.ts";
@@ -39,6 +40,8 @@ export interface House {
   readonly creating: Set<string>;
   /** Teardowns under way, so that all who want an end wait for the same one. */
   readonly teardowns: Map<string, Promise<Sandbox>>;
+  /** Sandboxes that were as they should be when last looked at, and how that was. */
+  readonly standing: Map<string, Standing>;
   /** Boxes without a row, in quarantine since when. */
   readonly orphans: Map<string, number>;
   /** Requests with an idempotency key under way, so that all who repeat one wait for the same. */
