@@ -74,6 +74,7 @@ export type {
 } from "./extension.ts";
 export { facetProblems } from "./facets.ts";
 export {
+  type AsUser,
   type ByteSource,
   type FileChange,
   type FileContent,

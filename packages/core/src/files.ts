@@ -1,6 +1,6 @@
 import type { Files, Principal } from "@sandboxer/contract";
 import { actingIn } from "./attachments/acting.ts";
-import { readOnlyFiles, userOf } from "./attachments/confine.ts";
+import { filesAs, readOnlyFiles, userOf } from "./attachments/confine.ts";
 import type { House } from "./house.ts";
 import { leasedFiles } from "./leased.ts";
 import { authorize } from "./policy/authorize.ts";
@@ -9,7 +9,9 @@ import { reach } from "./reach.ts";
 export async function files(house: House, principal: Principal, idOrName: string): Promise<Files> {
   authorize(principal.chain, "sandbox.files");
   const { sandbox, box } = await reach(house, principal, "sandbox.files", idOrName);
-  const own = await userOf(await actingIn(house, principal, sandbox), box);
-  const files = own === undefined ? box.files : readOnlyFiles(box.files, own);
+  const attachment = await actingIn(house, principal, sandbox);
+  const own = await userOf(attachment, box);
+  const confined = attachment.access === "read-only" ? readOnlyFiles : filesAs;
+  const files = own === undefined ? box.files : confined(box.files, own);
   return leasedFiles(house.leases, principal, box, files);
 }
