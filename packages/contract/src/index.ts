@@ -279,6 +279,7 @@ export {
 } from "./secret.ts";
 export {
   type ForkBody,
+  type ForkRequest,
   forkBodySchema,
   forkedSchema,
   type ImportOptions,
