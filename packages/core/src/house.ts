@@ -3,18 +3,25 @@ import type { Boxes } from "./boxes.ts";
 import type { Clock } from "./clock.ts";
 import type { Denials } from "./events/denials.ts";
 import type { Journal } from "./events/journal.ts";
+import type { Uses } from "./events/uses.ts";
 import type { PassFailPoint } from "./failpoint.ts";
 import type { Leases } from "./leases.ts";
 import type { Auditor } from "./lifecycle/audit.ts";
 import type { Idle } from "./lifecycle/idle.ts";
 import type { Reaper } from "./lifecycle/reaper.ts";
-import type { Standing } from "./lifecycle/standing.ts";
 import type { Registry } from "./registry/registry.ts";
 import type { Report } from "./report.ts";
 import type { Sealer } from "./secrets/sealer.ts";
 import type { Shelf } from "./snapshots/shelf.ts";
 import type { Store } from "./store/store.ts";
 import type { WebhookNetwork } from "./webhooks/network.ts";
+
+/** How a sandbox stood when it was last put right, and what must still be there for it to stand so. */
+export interface Standing {
+  readonly mark: string;
+  readonly idles: boolean;
+  readonly guarded: boolean;
+}
 
 /** What every verb stands on. */
 export interface House {
@@ -23,6 +30,7 @@ export interface House {
   readonly boxes: Boxes;
   readonly journal: Journal;
   readonly denials: Denials;
+  readonly uses: Uses;
   readonly reaper: Reaper;
   readonly idle: Idle;
   readonly auditor: Auditor;

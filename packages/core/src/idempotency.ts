@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { isOver, type Principal, SandboxerError } from "@sandboxer/contract";
+import { isAbandoned } from "./abandoned.ts";
 import { canonicalJson } from "./events/chain.ts";
 import type { House } from "./house.ts";
-import { isAbandoned } from "./planned.ts";
 import { AlreadyClaimed, type Claim } from "./store/idempotency-store.ts";
 
 const LOOK_EVERY_MS = 20;

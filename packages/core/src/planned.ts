@@ -1,7 +1,7 @@
 import { SandboxerError } from "@sandboxer/contract";
+import { isAbandoned } from "./abandoned.ts";
 import type { House } from "./house.ts";
 import { answerOnce } from "./idempotency.ts";
-import { isInstanceGone } from "./instance.ts";
 import type { Claim } from "./store/idempotency-store.ts";
 
 /** Work of several commits: what it is going to make, how, and how to find that again. */
@@ -48,15 +48,6 @@ async function abandonedPlan<Plan>(house: House, claim: Claim): Promise<Plan | u
   const replay = await house.store.findReplay(claim);
   if (!isAbandoned(house, replay)) return undefined;
   return JSON.parse(replay.plan) as Plan;
-}
-
-/** Whether nobody is at it any more. */
-export function isAbandoned(
-  house: House,
-  replay: { readonly answer?: string; readonly plan?: string; readonly creator?: string } | undefined,
-): replay is { readonly plan: string; readonly creator: string } {
-  if (replay?.plan === undefined || replay.answer !== undefined) return false;
-  return replay.creator === house.instance || isInstanceGone(replay.creator);
 }
 
 async function finish<Answer>(house: House, claim: Claim, answer: Answer): Promise<Answer> {

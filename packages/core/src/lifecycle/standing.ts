@@ -2,13 +2,6 @@ import type { ListedBox, Sandbox } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import type { StandingSandbox } from "../store/store.ts";
 
-/** How a sandbox stood when it was last put right, and what must still be there for it to stand so. */
-export interface Standing {
-  readonly mark: string;
-  readonly idles: boolean;
-  readonly guarded: boolean;
-}
-
 /** Row and box in one word: when both are as they were, there is nothing to read and nothing to do. */
 function markOf(row: StandingSandbox, box: ListedBox | undefined): string {
   const { state, pauseDepth = "", extensionId = "" } = row;
