@@ -74,6 +74,7 @@ export type {
 } from "./extension.ts";
 export { facetProblems } from "./facets.ts";
 export {
+  type AsUser,
   type ByteSource,
   type FileChange,
   type FileContent,
@@ -278,6 +279,7 @@ export {
 } from "./secret.ts";
 export {
   type ForkBody,
+  type ForkRequest,
   forkBodySchema,
   forkedSchema,
   type ImportOptions,

@@ -32,7 +32,8 @@ export function createBackground(house: House): Background {
     lookSoon: () => reconciling?.soon(),
     async close() {
       await Promise.all([reconciling?.stop(), renewing?.stop(), delivering?.stop()]);
-      for (const part of [house.reaper, house.idle, house.auditor, house.leases, house.denials]) part.close();
+      for (const part of [house.reaper, house.idle, house.auditor, house.leases, house.denials, house.uses])
+        part.close();
       await Promise.allSettled(house.teardowns.values());
       try {
         await house.journal.flush();

@@ -23,6 +23,7 @@ import { createDenials, recordIfDenied } from "./events/denials.ts";
 import { followEvents, listEvents, verifyAudit } from "./events/follow.ts";
 import { createJournal } from "./events/journal.ts";
 import { recordMisuses } from "./events/misuses.ts";
+import { createUses } from "./events/uses.ts";
 import { exec } from "./exec.ts";
 import { explain } from "./explain.ts";
 import { extend } from "./extend.ts";
@@ -122,6 +123,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     boxes: createBoxes(onBroken),
     journal,
     denials: createDenials(journal, () => clock.nowMs(), report),
+    uses: createUses(journal, () => clock.nowMs(), report),
     reaper: createReaper(clock, (id) => expire(house, id), report),
     idle: createIdle({ store, clock, report, leftMs: (id, idleMs) => endIfUnused(house, id, idleMs) }),
     auditor: createAuditor({ registry, journal, clock, report, installationId }),
@@ -133,6 +135,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     pass: options.failpoint ?? (() => {}),
     creating: new Set(),
     teardowns: new Map(),
+    standing: new Map(),
     orphans: new Map(),
     orphanGraceMs: options.orphanGraceMs ?? ORPHAN_GRACE_MS,
     claims: new Map(),
