@@ -90,7 +90,7 @@ async function wire(world: number, guard: number): Promise<void> {
     [world, "w0"],
     [guard, "g0"],
   ] as const) {
-    await at(pid, `link set ${name} addrgenmode none`);
+    await at(pid, `link set ${name} mtu 65535 addrgenmode none`);
     for (const up of ["lo", name]) await at(pid, `link set ${up} up`);
   }
   // Whatever is dialled gets there: that nothing does is then the guard's doing.
