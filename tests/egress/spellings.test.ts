@@ -15,11 +15,13 @@ const byConnect = (host: string, port = 80) => ({
   host: GATE,
   port: 3128,
   pieces: [`CONNECT ${host}:${port} HTTP/1.1\r\n\r\n`, GET(host)],
+  whole: true,
 });
 const byRequest = (host: string) => ({
   host: GATE,
   port: 3128,
   pieces: [`GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`],
+  whole: true,
 });
 const bySocks = (name: string, port = 80) => ({
   host: GATE,
@@ -29,6 +31,7 @@ const bySocks = (name: string, port = 80) => ({
     `\x05\x01\0\x03${String.fromCharCode(name.length)}${name}${String.fromCharCode(port >> 8, port & 255)}`,
     GET(name),
   ],
+  whole: true,
 });
 /** One byte each, as a program would write UTF-8. */
 const utf8 = (name: string) => Buffer.from(name).toString("latin1");
@@ -193,7 +196,7 @@ describe("names and addresses, however they are spelt", () => {
 
   it("EG-17 the SOCKS proxy connects and does nothing else", async () => {
     await bench.lab.name("api.allowed.test", [WORLD]);
-    const to = (pieces: string[]) => ({ host: GATE, port: 1080, pieces });
+    const to = (pieces: string[]) => ({ host: GATE, port: 1080, pieces, whole: true });
     const wish = (command: number, rest: string) => `\x05${String.fromCharCode(command)}\0${rest}`;
     const place = "\x01\x5d\xb8\xd8\x22\0\x50";
     const answers = await converse(open, [

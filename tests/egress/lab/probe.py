@@ -64,8 +64,8 @@ def kinds():
     return found
 
 
-def say(host, port, pieces, wait=3.0):
-    """Each piece is said once the one before was answered; what was heard, piece by piece."""
+def say(host, port, pieces, wait=3.0, whole=False):
+    """Each piece is said once the one before was answered; what was heard, piece by piece, the last one to its end."""
     heard = []
     try:
         with socket.create_connection((host, port), wait) as one:
@@ -77,6 +77,11 @@ def say(host, port, pieces, wait=3.0):
                     heard.append("")
                 if not heard[-1]:
                     break
+            while whole and len(heard) == len(pieces) and heard[-1]:
+                part = one.recv(65536).decode("latin1")
+                if not part:
+                    break
+                heard[-1] += part
     except OSError as error:
         return {"heard": heard, "error": type(error).__name__}
     return {"heard": heard}
@@ -86,7 +91,7 @@ order = json.load(open(sys.argv[1]))
 if order["op"] == "kinds":
     answer = kinds()
 elif order["op"] == "say":
-    answer = [say(one["host"], one["port"], one["pieces"], one.get("wait", 3.0)) for one in order["all"]]
+    answer = [say(one["host"], one["port"], one["pieces"], one.get("wait", 3.0), one.get("whole", False)) for one in order["all"]]
 elif order["op"] == "tcp":
     answer = [tcp(host, port, order.get("payload", "").encode("latin1") or None, order.get("wait", 3.0)) for host, port in order["to"]]
 else:

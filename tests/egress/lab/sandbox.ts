@@ -103,6 +103,8 @@ interface Talk {
   readonly port: number;
   readonly pieces: readonly string[];
   readonly wait?: number;
+  /** The last answer is heard to its end. */
+  readonly whole?: boolean;
 }
 
 interface Heard {

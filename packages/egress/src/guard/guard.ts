@@ -218,8 +218,8 @@ export class Decider {
   }
 
   #refuse(opened: Opened, call: Noted): void {
-    this.#parts.relay.order({ op: "refuse", tunnel: opened.tunnel, reason: call.reason ?? "denied" });
     this.#write(opened.sandbox, call);
+    this.#parts.relay.order({ op: "refuse", tunnel: opened.tunnel, reason: call.reason ?? "denied" });
   }
 
   #over({ tunnel, reason, up, down }: Over): void {
