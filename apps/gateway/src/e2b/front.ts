@@ -18,7 +18,7 @@ import { dropProcesses } from "./drop-processes.ts";
 import { sandboxOfSignature } from "./envd/admit.ts";
 import { serveEnvd } from "./envd/serve.ts";
 import { createSignatures } from "./envd/signatures.ts";
-import { answerJson, type Exchange } from "./exchange.ts";
+import { answerJson, type Exchange, headersOf } from "./exchange.ts";
 import { failureOf, Unreachable } from "./failure.ts";
 import { createContexts } from "./interpreter/contexts.ts";
 import { serveInterpreter } from "./interpreter/serve.ts";
@@ -108,12 +108,13 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
 }
 
 /** Names of this door's own are checked by having been found; for all others as for the REST API. */
-function refuseForeign(address: Address, { headers }: IncomingMessage, allowed: Allowed): void {
+function refuseForeign(address: Address, incoming: IncomingMessage, allowed: Allowed): void {
   const isOwnName = address.kind === "sandbox" && address.preview !== undefined;
-  const given = new Headers(headers.origin === undefined ? {} : { origin: headers.origin });
   const host =
-    isOwnName || address.kind === "control" || address.kind === "upload" ? "localhost" : (headers.host ?? "");
-  const refusal = refusalOf(given, allowed, host);
+    isOwnName || address.kind === "control" || address.kind === "upload"
+      ? "localhost"
+      : (incoming.headers.host ?? "");
+  const refusal = refusalOf(headersOf({ incoming }), allowed, host);
   if (refusal) throw refusal.error;
 }
 
