@@ -318,6 +318,13 @@ export {
   storeSchema,
 } from "./stored.ts";
 export {
+  type CreateVolumeBody,
+  createVolumeBodySchema,
+  type Volume,
+  volumeListSchema,
+  volumeSchema,
+} from "./volume.ts";
+export {
   type Audit,
   auditSchema,
   type CreateWebhookBody,

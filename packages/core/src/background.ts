@@ -1,6 +1,7 @@
 import type { House } from "./house.ts";
 import { keepReconciled, reconcile } from "./lifecycle/reconcile.ts";
 import { keepRenewed } from "./lifecycle/renewal.ts";
+import { sweepVolumes } from "./volumes/volumes.ts";
 import { keepDelivering } from "./webhooks/deliver.ts";
 import { sealPlainSecrets } from "./webhooks/webhooks.ts";
 
@@ -22,6 +23,7 @@ export function createBackground(house: House): Background {
     async start() {
       await reconcile(house);
       await house.shelf?.sweep();
+      await sweepVolumes(house);
       await sealPlainSecrets(house);
       reconciling ??= keepReconciled(house);
       renewing ??= keepRenewed(house);

@@ -23,6 +23,8 @@ import { failureOf, Unreachable } from "./failure.ts";
 import { createContexts } from "./interpreter/contexts.ts";
 import { serveInterpreter } from "./interpreter/serve.ts";
 import { isOpened, openSandbox, servePort } from "./ports.ts";
+import { serveVolume } from "./volumes/content.ts";
+import { createKeepers } from "./volumes/keepers.ts";
 
 /** E2B's wire protocol in front of core: what its clients ask never reaches the REST API. */
 export interface E2bFront {
@@ -54,11 +56,13 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
     tags: new Map(),
     contexts: createContexts(ground.core),
     signatures: createSignatures(),
+    keepers: createKeepers(ground.core),
     domain: () => ground.previews.url && place.domainOf(new URL(ground.previews.url)),
   };
 
   async function dispatch(address: Address, exchange: Exchange): Promise<void> {
     if (address.kind === "upload") return serveUpload(exchange, desk, address.token);
+    if (address.kind === "volume") return serveVolume(exchange, desk, address);
     if (address.kind === "control") return serveControl(exchange, desk);
     if (address.kind === "signed") return serveEnvd(exchange, desk, sandboxOfSignature(exchange, desk));
     if (address.port === ENVD_PORT) return serveEnvd(exchange, desk, address.sandboxId);
@@ -111,7 +115,7 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
 function refuseForeign(address: Address, incoming: IncomingMessage, allowed: Allowed): void {
   const isOwnName = address.kind === "sandbox" && address.preview !== undefined;
   const host =
-    isOwnName || address.kind === "control" || address.kind === "upload"
+    isOwnName || ["control", "upload", "volume"].includes(address.kind)
       ? "localhost"
       : (incoming.headers.host ?? "");
   const refusal = refusalOf(headersOf({ incoming }), allowed, host);

@@ -42,7 +42,7 @@ impl Hold {
         let mut bases = self.registry.uid_bases();
         bases.extend(self.resting.records().filter_map(|record| record.uid_base));
         let is_used = |base| bases.contains(&base);
-        let ids = IdMap::choose(&self.means.ids, pinned.is_some(), self.seed, is_used)
+        let ids = IdMap::choose(&self.means.ids, create.root.shows_owner(), self.seed, is_used)
             .map_err(|error| Failure::unavailable("user ids", &error))?;
         let path = self.folder.of_box(&create.id);
         let (owner, layered) = (ids.root(), is_layered(create));

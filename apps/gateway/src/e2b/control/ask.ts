@@ -24,7 +24,10 @@ export const newSandboxSchema = z.object({
   network: egressSchema
     .extend({ allowPublicTraffic: z.boolean().nullish(), maskRequestHost: z.string().max(255).nullish() })
     .nullish(),
-  volumeMounts: z.array(z.unknown()).max(0, "this gateway does not have that").nullish(),
+  volumeMounts: z
+    .array(z.object({ name: z.string(), path: z.string() }))
+    .max(16)
+    .nullish(),
   iam: NOT_HERE,
 });
 export type NewSandbox = z.output<typeof newSandboxSchema>;
@@ -50,6 +53,9 @@ export async function bodyFor(
   const body: CreateBody = {
     ...template,
     ...(network && { network }),
+    ...(asked.volumeMounts?.length && {
+      volumes: asked.volumeMounts.map(({ name, path }) => ({ volume: name, target: path })),
+    }),
     ttlMs: timeoutMs + retentionMs,
     env: asked.envVars ?? {},
     labels: labelsFor(metadata, {

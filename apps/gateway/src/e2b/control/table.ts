@@ -6,6 +6,7 @@ import { sandboxRoutes } from "./sandboxes.ts";
 import { snapshotRoutes } from "./snapshots.ts";
 import { tagRoutes } from "./tags.ts";
 import { templateRoutes } from "./templates.ts";
+import { volumeRoutes } from "./volumes.ts";
 
 /** Every way in of E2B's control API. What is not here does not exist. */
 export const CONTROL_ROUTES: readonly ControlRoute[] = [
@@ -16,4 +17,5 @@ export const CONTROL_ROUTES: readonly ControlRoute[] = [
   ...templateRoutes,
   ...buildRoutes,
   ...tagRoutes,
+  ...volumeRoutes,
 ];

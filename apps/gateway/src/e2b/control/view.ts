@@ -64,6 +64,15 @@ export async function detailView(core: Core, desk: Desk, principal: Principal, s
       onTimeout: notes["on-timeout"] === undefined ? "kill" : "pause",
       autoResume: notes["auto-resume"] === "true",
     },
-    volumeMounts: [],
+    volumeMounts: await mountsOf(core, principal, sandbox),
   };
+}
+
+/** By the name that it has now; what the caller cannot see has its id. */
+function mountsOf(core: Core, principal: Principal, { spec }: Sandbox) {
+  const named = (spec.volumes ?? []).map(async ({ volume, target }) => {
+    const found = await core.getVolume(principal, volume).catch(() => undefined);
+    return { name: found?.name ?? volume, path: target };
+  });
+  return Promise.all(named);
 }

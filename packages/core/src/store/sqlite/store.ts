@@ -21,6 +21,7 @@ import { rootKeyCommands } from "./root-key.ts";
 import { sandboxCommands } from "./sandboxes.ts";
 import { secretGrantCommands } from "./secret-grants.ts";
 import { secretCommands } from "./secrets.ts";
+import { volumeCommands } from "./volumes.ts";
 import { webhookCommands } from "./webhooks.ts";
 
 /** The embedded store: one file, no server. Several processes of one machine may share it. */
@@ -44,6 +45,7 @@ export function openSqliteStore(path: string): Store {
     ...webhookCommands(connection),
     ...secretCommands(connection),
     ...secretGrantCommands(connection),
+    ...volumeCommands(connection),
     ...approvalCommands(connection),
     ...decidingCommands(connection),
     ...budgetCommands(connection),
