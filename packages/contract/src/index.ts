@@ -176,6 +176,8 @@ export {
   type Network,
   type NetworkRule,
   networkSchema,
+  secretsNamedIn,
+  secretWord,
 } from "./network.ts";
 export {
   digestSchema,

@@ -2,7 +2,7 @@ import { type CreateBody, SandboxerError, type Snapshot } from "@sandboxer/contr
 import { z } from "zod";
 import { isNote, labelsFor } from "../labels.ts";
 import { retentionFor } from "../timeouts.ts";
-import { egressFor, egressSchema } from "./egress.ts";
+import { egressFor, egressSchema, secretsIn } from "./egress.ts";
 import type { Call } from "./route.ts";
 import { templateFor } from "./templates-known.ts";
 
@@ -44,6 +44,7 @@ export async function bodyFor(
   if (ours) throw new SandboxerError("invalid_request", `metadata: ${ours} is this gateway's own`);
   const internet = asked.allow_internet_access ?? undefined;
   const network = egressFor(asked.network ?? {}, internet ?? true, desk.internet);
+  const secrets = secretsIn(network);
   const {
     body: template,
     maximumTtlMs,
@@ -53,6 +54,7 @@ export async function bodyFor(
   const body: CreateBody = {
     ...template,
     ...(network && { network }),
+    ...(secrets.length > 0 && { secrets }),
     ...(asked.volumeMounts?.length && {
       volumes: asked.volumeMounts.map(({ name, path }) => ({ volume: name, target: path })),
     }),

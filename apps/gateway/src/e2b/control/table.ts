@@ -3,6 +3,7 @@ import { lifecycleRoutes } from "./lifecycle.ts";
 import { observeRoutes } from "./observe.ts";
 import type { ControlRoute } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
+import { secretRoutes } from "./secrets.ts";
 import { snapshotRoutes } from "./snapshots.ts";
 import { tagRoutes } from "./tags.ts";
 import { templateRoutes } from "./templates.ts";
@@ -18,4 +19,5 @@ export const CONTROL_ROUTES: readonly ControlRoute[] = [
   ...buildRoutes,
   ...tagRoutes,
   ...volumeRoutes,
+  ...secretRoutes,
 ];
