@@ -88,6 +88,7 @@ export async function openInstallation(
       guard,
       failpoint,
       askPatienceMs: options.askPatienceMs,
+      volumesDir: join(home, "volumes"),
       snapshots: { dir: join(home, "snapshots"), privateKey: openSigningKey(home) },
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });

@@ -55,6 +55,8 @@ export const EVENT_TYPES = [
   "secret.revoked",
   "secret.deleted",
   "secret.misused",
+  "volume.created",
+  "volume.deleted",
   "egress.caught",
   "org.created",
   "key.created",

@@ -177,6 +177,8 @@ export {
   type Network,
   type NetworkRule,
   networkSchema,
+  secretsNamedIn,
+  secretWord,
 } from "./network.ts";
 export {
   digestSchema,
@@ -319,6 +321,13 @@ export {
   type StoreReport,
   storeSchema,
 } from "./stored.ts";
+export {
+  type CreateVolumeBody,
+  createVolumeBodySchema,
+  type Volume,
+  volumeListSchema,
+  volumeSchema,
+} from "./volume.ts";
 export {
   type Audit,
   auditSchema,

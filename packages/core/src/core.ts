@@ -16,6 +16,7 @@ import type {
   CreateKeyBody,
   CreateOrgBody,
   CreatePreviewBody,
+  CreateVolumeBody,
   CreateWebhookBody,
   DecideBody,
   ElevateBody,
@@ -59,6 +60,7 @@ import type {
   Suggestion,
   TakeSnapshotBody,
   TerminalSize,
+  Volume,
   Webhook,
   Whoami,
   WorkspaceChange,
@@ -216,6 +218,14 @@ export interface Core {
   /** From that key and from everything derived from it. */
   revokeSecret(principal: Principal, name: string, keyId: string): Promise<Secret>;
   deleteSecret(principal: Principal, name: string): Promise<void>;
+  /** Files that outlive sandboxes; nobody else's but the caller's and of whom is below it. */
+  createVolume(principal: Principal, body: CreateVolumeBody): Promise<Volume>;
+  listVolumes(principal: Principal): Promise<Volume[]>;
+  getVolume(principal: Principal, idOrName: string): Promise<Volume>;
+  /** With everything in it. `conflict` while living sandboxes work on it. */
+  deleteVolume(principal: Principal, idOrName: string): Promise<void>;
+  /** A word for `enterAccess` that speaks for the key in this volume and nowhere else. */
+  openVolume(principal: Principal, idOrName: string): Promise<string>;
   createWebhook(
     principal: Principal,
     body: CreateWebhookBody,

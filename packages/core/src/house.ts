@@ -78,6 +78,8 @@ export interface House {
     string,
     { readonly value: string; readonly version: number; readonly atMs: number }
   >;
+  /** Where what is in volumes is kept, if there are any. */
+  readonly volumesDir: string | undefined;
   /** Where snapshots are kept, if they are. */
   readonly shelf: Shelf | undefined;
   readonly report: Report;

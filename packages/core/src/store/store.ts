@@ -9,6 +9,7 @@ import type { OrgStore } from "./org-store.ts";
 import type { ProfileStore } from "./profile-store.ts";
 import type { SecretStore } from "./secret-store.ts";
 import type { Viewer } from "./viewer.ts";
+import type { VolumeStore } from "./volume-store.ts";
 import type { WebhookStore } from "./webhook-store.ts";
 
 export type { Viewer } from "./viewer.ts";
@@ -32,6 +33,7 @@ export interface Store
     OrgStore,
     SecretStore,
     ApprovalStore,
+    VolumeStore,
     WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;

@@ -8,6 +8,7 @@ export function manifestOf(runtime: Runtime): Manifest {
     ...RUNTIMES[runtime],
     hosting: "self",
     images: ["oci"],
+    volumes: runtime === "runc",
     persistence: ["ephemeral"],
     // Containers are started with `NetworkMode: none`; what boxd lays inside leads to the guard alone.
     egress: "enforced",

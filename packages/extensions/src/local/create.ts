@@ -32,7 +32,7 @@ export async function createThrough(
   const lacking = hold.lacking();
   lacking.catch(() => {});
   // A folder is pinned when it is mounted: too early for an owner who is not there yet.
-  const isPooled = !spec.workspace && !members.keeps && !members.layers;
+  const isPooled = !spec.workspace && !spec.volumes?.length && !members.keeps && !members.layers;
   try {
     const claimed = isPooled ? await pool.claim(members, identity) : undefined;
     const connection = claimed ?? (await hold.create(members, () => explainClose(context.sandboxId)));
@@ -49,7 +49,11 @@ export async function membersOf({ images, ownFolders }: Workshop, spec: SandboxS
   const { sandboxId, installationId, tethered = false, layers } = context;
   const { root: image, env, isSetUp, identity } = await images.madeOf(spec.image, context);
   const { workspace, persistence, keepMs = DEFAULT_KEEP_MS, atEnd } = spec;
-  const root: Root = workspace ? { ...image, workspace: workspaceFor(workspace, ownFolders) } : image;
+  const root: Root = {
+    ...image,
+    mounts: [...image.mounts, ...volumesOf(spec)],
+    ...(workspace && { workspace: workspaceFor(workspace, ownFolders) }),
+  };
   const members = {
     id: sandboxId,
     installation: installationId,
@@ -66,6 +70,13 @@ export async function membersOf({ images, ownFolders }: Workshop, spec: SandboxS
     ...(persistence !== "ephemeral" && { keeps: { keepMs, stopsAtEnd: atEnd !== "destroy" } }),
   };
   return { members, isSetUp, identity };
+}
+
+/** Folders of core's, which chose them itself. */
+function volumesOf({ volumes = [] }: SandboxSpec): Root["mounts"] {
+  return volumes.flatMap(({ source, target }) =>
+    source === undefined ? [] : [{ source, target, readOnly: false, owned: true }],
+  );
 }
 
 /** Whether it has folders of somebody's choice in it. */

@@ -32,6 +32,8 @@ export interface Mount {
   readonly readOnly: boolean;
   /** It is of somebody's choice, and nothing that is sensitive. */
   readonly judged?: boolean;
+  /** Its owner is the sandbox's `user`, and everybody else of the sandbox is nobody outside. */
+  readonly owned?: boolean;
 }
 
 /** What a sandbox of an image is made of, and the variables it starts with. */
