@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
 import { type CreateContext, type Image, SandboxerError } from "@sandboxer/contract";
+import type { Sensitive } from "../../_kit/sensitive.ts";
 import { prepareHostImage } from "../host-image.ts";
-import type { Made, Sensitive } from "../root.ts";
+import type { Made } from "../root.ts";
 import type { ImageStore } from "./store.ts";
 import { withTools } from "./tools.ts";
 
