@@ -17,6 +17,12 @@ export function binding(text: string, before: readonly SecretBinding[] = []): Se
   return [...before, { host, ports, ...(path && { paths: [path] }), place: { in: kind, name } }];
 }
 
+/** As `--to` takes it. */
+export function writtenAs({ host, ports, paths = [""], place }: SecretBinding): string {
+  const at = ports.flatMap((port) => paths.map((path) => `${host}${port === 443 ? "" : `:${port}`}${path}`));
+  return `${at.join(" ")} ${place.in}:${place.name}`;
+}
+
 export function sourceOf(from: string): { ref: string } | { command: string[] } {
   if (!from.startsWith("command:")) return { ref: from };
   return { command: from.slice("command:".length).split(/\s+/).filter(Boolean) };
