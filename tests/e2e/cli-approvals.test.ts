@@ -107,6 +107,20 @@ describe("sandboxer approvals", () => {
     }
   });
 
+  it("verify shows its checks, and its sandbox ends, where a destroy waits for somebody", async () => {
+    const file = join(home, "lasting.yaml");
+    await writeFile(
+      file,
+      "schema: 1\nname: lasting\napprovals: [sandbox.destroy]\nverify: [[sh, -c, exit 0]]\n",
+    );
+    expect((await cli.run(["profiles", "publish", file])).code).toBe(0);
+    const verified = await cli.run(["profiles", "verify", "lasting"]);
+    expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining("ok  sh -c exit 0") });
+    const [, id = ""] = /([a-z0-9]{20}) ends by itself/.exec(verified.stderr) ?? [];
+    const { expiresAtMs } = JSON.parse((await cli.run(["inspect", id, "--json"])).stdout);
+    expect(expiresAtMs - Date.now()).toBeLessThan(61_000);
+  });
+
   it("answers on a terminal with a key", async () => {
     const sandbox = await agent.sandboxes.create({ profile: "careful" });
     const line = cli.commandLine(["approvals", "watch"]);
