@@ -8,7 +8,8 @@ import {
 import { needApprovalOfAll } from "./approvals/need.ts";
 import { refuseGuest } from "./attachments/acting.ts";
 import type { House } from "./house.ts";
-import { isStopped, stopsAtEnd } from "./lifecycle/rest.ts";
+import { stopsAtEnd } from "./lifecycle/rest.ts";
+import { isStopped } from "./lifecycle/stopped.ts";
 import { parse } from "./parse.ts";
 import { askOf } from "./place.ts";
 import { authorize, authorizeLifetime } from "./policy/authorize.ts";

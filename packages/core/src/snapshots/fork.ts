@@ -13,7 +13,7 @@ import { refuseGuest } from "../attachments/acting.ts";
 import { createClaimed } from "../create.ts";
 import type { House } from "../house.ts";
 import { claimOf, type Once } from "../idempotency.ts";
-import { isStopped } from "../lifecycle/rest.ts";
+import { isStopped } from "../lifecycle/stopped.ts";
 import { teardown } from "../lifecycle/teardown.ts";
 import { parse } from "../parse.ts";
 import { askOf } from "../place.ts";
