@@ -81,6 +81,14 @@ describe("the pool", () => {
     expect(await pool.claim(three)).toBeDefined();
   });
 
+  it("ends one that is of something that is not there any more, and gives nothing", async () => {
+    const wanted = await members();
+    pool.replenishLater(wanted, 1);
+    await untilReady(1);
+    expect(await pool.claim(wanted, async () => false)).toBeUndefined();
+    await expect.poll(held, { timeout: FILLED_WITHIN_MS }).toEqual([]);
+  });
+
   it("XS-9 gives two owners sandboxes that share nothing and hold nothing of an earlier run", async () => {
     const [one, other] = [await members(), await members()];
     pool.replenishLater(one);
