@@ -61,20 +61,13 @@ async function createOnce(
   // A folder is pinned when it is mounted: too early for an owner who is not there yet.
   const isPooled = !spec.workspace && !members.keeps && !members.layers;
   try {
-    const claimed = isPooled ? await pool.claim(members, () => isThere(spec)) : undefined;
+    const claimed = isPooled ? await pool.claim(members) : undefined;
     const connection = claimed ?? (await hold.create(members, () => explainClose(context.sandboxId)));
     if (isPooled) pool.replenishLater(members, spec.pool);
     return { connection, isSetUp, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
   } catch (error) {
     throw spec.workspace || isChosen(members.root) ? aboutFolder(error) : error;
   }
-}
-
-/** One made ahead is of a folder that may be gone by now. */
-async function isThere({ image }: SandboxSpec): Promise<boolean> {
-  if (image.kind !== "rootfs") return true;
-  const kind = await kindOf(image.path).catch(() => undefined);
-  return kind === "folder";
 }
 
 /** What hold is asked with. */

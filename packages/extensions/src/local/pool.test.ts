@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -81,12 +81,18 @@ describe("the pool", () => {
     expect(await pool.claim(three)).toBeDefined();
   });
 
-  it("ends one that is of something that is not there any more, and gives nothing", async () => {
-    const wanted = await members();
-    pool.replenishLater(wanted, 1);
-    await untilReady(1);
-    expect(await pool.claim(wanted, async () => false)).toBeUndefined();
-    await expect.poll(held, { timeout: FILLED_WITHIN_MS }).toEqual([]);
+  it("ends one whose folder is not there any more, and gives nothing", async () => {
+    const made = await members();
+    const [lower = "", ...more] = made.root.lowers;
+    const folder = join(dir, "folder");
+    await cp(lower, folder, { recursive: true, verbatimSymlinks: true });
+    const wanted = { ...made, root: { ...made.root, lowers: [folder, ...more] } };
+    pool.replenishLater(wanted, 2);
+    await untilReady(2);
+    expect(await pool.claim(wanted)).toBeDefined();
+    await rename(folder, `${folder}-away`);
+    expect(await pool.claim({ ...wanted, id: newSandboxId() })).toBeUndefined();
+    await expect.poll(waitingOnes, { timeout: FILLED_WITHIN_MS }).toEqual([]);
   });
 
   it("XS-9 gives two owners sandboxes that share nothing and hold nothing of an earlier run", async () => {

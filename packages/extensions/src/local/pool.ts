@@ -38,11 +38,8 @@ interface Shape {
 
 /** Sandboxes made ahead, of the kinds that were asked for before. Each is claimed once, by one owner. */
 export interface Pool {
-  /**
-   * One made ahead that is now what the members say; nothing where there is none, it failed, or what
-   * it was made of is not there any more.
-   */
-  claim(members: CreateMembers, isThere?: () => Promise<boolean>): Promise<Connection | undefined>;
+  /** One made ahead that is now what the members say; nothing where there is none, or it failed. */
+  claim(members: CreateMembers): Promise<Connection | undefined>;
   /** Such a one was asked for, and may be again; so many are to be ready then, as many as of any otherwise. */
   replenishLater(members: CreateMembers, wanted?: number): void;
   close(): Promise<void>;
@@ -90,12 +87,12 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
   };
 
   return {
-    async claim(members, isThere = async () => true) {
+    async claim(members) {
       const shape = shapes.get(keyOf(members));
       let one = shape?.ready.shift();
       while (one?.connection.isOver) one = shape?.ready.shift();
       if (!one) return undefined;
-      if (await handOver(hold, one, members, isThere)) return one.connection;
+      if (await handOver(hold, one, members)) return one.connection;
       await discard(one);
       return undefined;
     },
@@ -125,21 +122,14 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
 }
 
 /** True when it is what the members say, in hold's eyes and in its own. */
-async function handOver(
-  hold: Hold,
-  one: Ready,
-  { id, ttlMs, labels, env }: CreateMembers,
-  isThere: () => Promise<boolean>,
-): Promise<boolean> {
-  const [held, told, there] = await Promise.allSettled([
+async function handOver(hold: Hold, one: Ready, { id, ttlMs, labels, env }: CreateMembers): Promise<boolean> {
+  const [held, told] = await Promise.allSettled([
     hold.call("claim", { pooled: one.name, id, ttlMs, labels }),
     one.connection.call("claim", { id, env }),
-    isThere(),
   ]);
   hold.untether(one.name);
   if (held.status === "fulfilled") one.name = id;
-  const isWhole = held.status === "fulfilled" && told.status === "fulfilled";
-  return isWhole && there.status === "fulfilled" && there.value;
+  return held.status === "fulfilled" && told.status === "fulfilled";
 }
 
 /** Forgets those that have ended by themselves. */
