@@ -9,7 +9,6 @@ use super::watch::Hold;
 use crate::sys::time;
 use crate::wire::failure::{Code, Failure};
 use crate::wire::hold_request::Claim;
-use std::path::Path;
 
 impl Hold {
     pub fn claim(&mut self, claim: Claim) -> Result<(), Failure> {
@@ -27,9 +26,6 @@ impl Hold {
         let before = self.settled(&pooled)?.record.clone();
         if !before.is_pooled {
             return Err(Failure::invalid(format!("sandbox {pooled} has its owner")));
-        }
-        if let Some(gone) = before.lowers.iter().find(|lower| !Path::new(lower).is_dir()) {
-            return Err(Failure::new(Code::PathNotFound, format!("{gone} is no folder any more")));
         }
         let mut record = before.clone();
         record.is_pooled = false;

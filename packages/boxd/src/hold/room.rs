@@ -47,7 +47,7 @@ impl Hold {
         let ids = match &waiting {
             Some(waiting) => waiting.ids,
             None => self
-                .choose_ids(pinned.is_some())
+                .choose_ids(create.root.shows_owner())
                 .map_err(|error| Failure::unavailable("user ids", &error))?,
         };
         let path = self.folder.of_box(&create.id);

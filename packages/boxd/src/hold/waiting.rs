@@ -94,7 +94,7 @@ impl Waiters {
 impl Hold {
     /// One that can become what is asked for.
     pub fn waiting_for(&mut self, create: &Create, request_length: usize) -> Option<Waiting> {
-        let is_plain = create.root.workspace.is_none()
+        let is_plain = !create.root.shows_owner()
             && create.keeps.is_none()
             && create.layers.is_empty()
             && create.root.lowers.len() + create.root.mounts.len() <= MOST_TREES

@@ -22,6 +22,7 @@ pub mod process;
 pub mod signal;
 pub mod sparse;
 pub mod spawn;
+pub mod splice;
 pub mod spot;
 pub mod steps;
 pub mod sync;

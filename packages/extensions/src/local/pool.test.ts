@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rename, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -81,20 +81,6 @@ describe("the pool", () => {
     expect(await pool.claim(three)).toBeDefined();
   });
 
-  it("ends one whose folder is not there any more, and gives nothing", async () => {
-    const made = await members();
-    const [lower = "", ...more] = made.root.lowers;
-    const folder = join(dir, "folder");
-    await cp(lower, folder, { recursive: true, verbatimSymlinks: true });
-    const wanted = { ...made, root: { ...made.root, lowers: [folder, ...more] } };
-    pool.replenishLater(wanted, 2);
-    await untilReady(2);
-    expect(await pool.claim(wanted)).toBeDefined();
-    await rename(folder, `${folder}-away`);
-    expect(await pool.claim({ ...wanted, id: newSandboxId() })).toBeUndefined();
-    await expect.poll(waitingOnes, { timeout: FILLED_WITHIN_MS }).toEqual([]);
-  });
-
   it("XS-9 gives two owners sandboxes that share nothing and hold nothing of an earlier run", async () => {
     const [one, other] = [await members(), await members()];
     pool.replenishLater(one);
@@ -119,6 +105,27 @@ describe("the pool", () => {
     expect(await pool.claim(await members({ limits: { pids: 50 } }))).toBeUndefined();
     expect(await pool.claim(await members({ deniesRoot: true }))).toBeUndefined();
     expect(await pool.claim(await members({ installation: "another" }))).toBeUndefined();
+  });
+
+  it("does not give what was made of another folder than the path leads to now", async () => {
+    let there = "one";
+    const identity = () => ({ look: async () => there });
+    const wanted = await members();
+    pool.replenishLater(wanted, 1, identity());
+    await untilReady(1);
+    there = "another";
+    expect(await pool.claim(wanted, identity())).toBeUndefined();
+    pool.replenishLater(wanted, 1, identity());
+    await untilReady(1);
+    expect(await pool.claim(wanted, identity())).toBeDefined();
+  });
+
+  it("keeps nothing whose folder was exchanged while it was made", async () => {
+    const looks = ["one", "another"];
+    const wanted = await members();
+    pool.replenishLater(wanted, 1, { look: async () => looks.shift() ?? "another" });
+    await expect.poll(() => looks.length, { timeout: FILLED_WITHIN_MS }).toBe(0);
+    await untilReady(0);
   });
 
   it("falls back to nothing when what it made has ended, and leaves the id free", async () => {

@@ -9,7 +9,7 @@ mod view;
 
 pub use mount::{Layers, mount};
 pub use pin::Pinned;
-pub use view::of_range;
+pub use view::{of_range, of_volume};
 
 /// The folder on a sandbox's disk that holds the layer of its workspace.
 pub const LAYER: &str = "workspace";

@@ -1,9 +1,19 @@
 import { stat } from "node:fs/promises";
 import { type CreateContext, type Image, SandboxerError } from "@sandboxer/contract";
+import type { Sensitive } from "../../_kit/sensitive.ts";
 import { prepareHostImage } from "../host-image.ts";
-import type { Made, Sensitive } from "../root.ts";
+import type { Identity, Made } from "../root.ts";
 import type { ImageStore } from "./store.ts";
 import { withTools } from "./tools.ts";
+
+function identityOf(path: string): Identity {
+  return {
+    async look() {
+      const { dev, ino, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+      return [dev, ino, mtimeNs, ctimeNs].join(":");
+    },
+  };
+}
 
 export interface Images {
   /**
@@ -37,7 +47,8 @@ export function openImages(imagesDir: string, store: ImageStore, sensitive: Sens
     if (image.kind === "rootfs") {
       if (!unseen && (await kindOf(image.path)) === "archive") return store.madeOfTarball(image.path);
       const folder = { lowers: [image.path], judgesLowers: true, addsUser: true, ...sensitive };
-      return { root: { ...folder, mounts: [], tmpfs: ["/tmp"] }, env: {} };
+      const identity = identityOf(image.path);
+      return { root: { ...folder, mounts: [], tmpfs: ["/tmp"] }, env: {}, identity };
     }
     host ??= prepareHostImage(imagesDir).then(
       (root) => ({ root, env: {} }),
