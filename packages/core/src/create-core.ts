@@ -44,6 +44,7 @@ import { list } from "./list.ts";
 import { metrics } from "./metrics.ts";
 import { changeNetwork, networkCalls } from "./network/network.ts";
 import { type PackageHosts, usePackageHosts } from "./network/package-hosts.ts";
+import { proposeRules } from "./network/propose.ts";
 import { createOrg, listOrgs } from "./orgs.ts";
 import { pause } from "./pause.ts";
 import { enterPreview, openPreview } from "./preview.ts";
@@ -130,7 +131,10 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     uses: createUses(journal, () => clock.nowMs(), report),
     reaper: createReaper(clock, (id) => expire(house, id), report),
     idle: createIdle({ store, clock, report, leftMs: (id, idleMs) => endIfUnused(house, id, idleMs) }),
-    auditor: createAuditor({ registry, journal, clock, report, installationId }),
+    auditor: createAuditor({
+      ...{ registry, journal, clock, report, installationId },
+      proposed: (sandboxId) => proposeRules(options.guard?.calls(sandboxId, 0) ?? []),
+    }),
     leases: createLeases(store, clock, report),
     installationId,
     previewSecret: claimedWhenAsked(store, "preview-secret", () => randomBytes(32).toString("base64url")),
