@@ -27,6 +27,7 @@ export const EVENT_TYPES = [
   "snapshot.imported",
   "snapshot.deleted",
   "workspace.rolled-back",
+  "workspace.synced",
   "image.pulled",
   "image.imported",
   "image.removed",

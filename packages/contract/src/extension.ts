@@ -9,7 +9,7 @@ import type { ExecRequest, Process, ProcessInfo, Terminals } from "./process.ts"
 import type { Snapshots } from "./snapshot.ts";
 import type { SandboxSpec } from "./spec.ts";
 import type { Stored } from "./stored.ts";
-import type { Changes } from "./workspace.ts";
+import type { Changes, Mirror } from "./workspace.ts";
 
 export interface CallContext {
   /** Every resource anywhere carries it; what carries another is never touched. */
@@ -76,6 +76,8 @@ export interface Box {
   readonly pty?: Terminals;
   readonly ports?: Ports;
   readonly workspace?: Changes;
+  /** There if and only if its workspace is a mirror. */
+  readonly mirror?: Mirror;
   readonly snapshots?: Snapshots;
   readonly users?: Users;
   /** Made with what was kept under the `setupKey`. */

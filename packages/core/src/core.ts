@@ -58,6 +58,7 @@ import type {
   Snapshot,
   StoreReport,
   Suggestion,
+  Synced,
   TakeSnapshotBody,
   TerminalSize,
   Volume,
@@ -133,6 +134,8 @@ export interface Core {
   apply(principal: Principal, idOrName: string, options?: ApplyOptions): Promise<Applied>;
   /** Takes them back inside. */
   rollback(principal: Principal, idOrName: string, options?: RollbackOptions): Promise<RolledBack>;
+  /** Brings a mirror and the host's folder to the same, for what no command of ours has done. */
+  sync(principal: Principal, idOrName: string): Promise<Synced>;
   /** All that a running sandbox ever wrote, as it is now. `create` takes it as `from`. */
   takeSnapshot(
     principal: Principal,

@@ -70,6 +70,7 @@ import { takeSnapshot } from "./snapshots/take.ts";
 import { stop } from "./stop.ts";
 import type { Store } from "./store/store.ts";
 import { listStored, prune } from "./stored.ts";
+import { sync } from "./sync.ts";
 import { createVolume, deleteVolume, getVolume, listVolumes } from "./volumes/volumes.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
 import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
@@ -282,6 +283,7 @@ function insideVerbs(verb: ReturnType<typeof onlyOurErrors>) {
     diff: verb(diff),
     apply: verb(apply),
     rollback: verb(rollback),
+    sync: verb(sync),
     takeSnapshot: verb(takeSnapshot),
     fork: verb(fork),
     listSnapshots: verb(listSnapshots),

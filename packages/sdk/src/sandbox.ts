@@ -11,6 +11,7 @@ import {
   forkedSchema,
   type GuardedNetworkInput,
   type Metrics,
+  type Mirror,
   metricsSchema,
   type NetworkCall,
   type NetworkRule,
@@ -62,8 +63,8 @@ export interface Sandbox {
   readonly files: Files;
   readonly ports: Ports;
   readonly pty: Terminals;
-  /** Of a copy-on-write workspace: what was changed, and what becomes of it. */
-  readonly workspace: Changes;
+  /** Of a copy-on-write workspace, what was changed and what becomes of it; of a mirror, `sync`. */
+  readonly workspace: Changes & Mirror;
   exec(input: ExecInput, way?: Way): Promise<RemoteProcess>;
   /** Runs to the end and gives everything at once. A non-zero exit is a result, not an error. */
   run(argv: string[], options?: RunOptions): Promise<ExecResult>;

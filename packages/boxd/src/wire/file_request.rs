@@ -18,7 +18,7 @@ pub enum FileRequest {
     SetXattr { path: String, name: String, value: String },
     RemoveXattr { path: String, name: String },
     Watch { path: String, recursive: bool },
-    Pack { path: String },
+    Pack { path: String, only: Vec<String> },
     Unpack { path: String, parents: bool, limits: Limits, is_layer: bool },
 }
 
@@ -70,7 +70,7 @@ impl FileRequest {
             "watch" => {
                 FileRequest::Watch { path: path()?, recursive: fields.flag("recursive", false)? }
             }
-            "pack" => FileRequest::Pack { path: path()? },
+            "pack" => FileRequest::Pack { path: path()?, only: fields.texts("only")? },
             "unpack" => FileRequest::Unpack {
                 path: path()?,
                 parents: fields.flag("parents", false)?,

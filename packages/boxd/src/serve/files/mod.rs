@@ -4,7 +4,7 @@ pub mod archive_path;
 mod attributes;
 mod change;
 pub mod copy;
-mod entry;
+pub mod entry;
 mod folders;
 pub mod landing;
 pub mod list;
@@ -47,7 +47,7 @@ pub fn begin(request: FileRequest, user: User, identity: Identity) -> Result<Beg
         FileRequest::Watch { path, recursive } => {
             watch::Watching::begin(&path, recursive, user, identity)
         }
-        FileRequest::Pack { path } => pack::Packing::begin(&path, user, identity),
+        FileRequest::Pack { path, only } => pack::Packing::begin(&path, only, user, identity),
         FileRequest::Unpack { path, parents, limits, is_layer } => {
             let what = unpack::What { limits, is_layer };
             unpack::Unpacking::begin(&path, parents, what, user, identity)
