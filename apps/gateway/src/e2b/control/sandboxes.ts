@@ -13,7 +13,7 @@ const create = (defaultTimeoutS: number) => async (call: Call<ReturnType<typeof 
   const { core, desk, principal, body } = call;
   const asked = await bodyFor(call, body, defaultTimeoutS);
   const sandbox = await core.create(principal, asked.body);
-  await startTemplate(core, principal, sandbox, asked.template);
+  if (asked.isStarted) await startTemplate(core, principal, sandbox);
   return connected(call, sandbox, 201, desk);
 };
 
