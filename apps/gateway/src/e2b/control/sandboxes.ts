@@ -51,6 +51,7 @@ export const sandboxRoutes = [
       const { id } = await findLiving(core, principal, params.id ?? "");
       await core.destroy(principal, id);
       desk.signatures.forget(id);
+      desk.contexts.forget(id);
       return { status: 204 };
     },
   ),
