@@ -74,6 +74,7 @@ export type {
 } from "./extension.ts";
 export { facetProblems } from "./facets.ts";
 export {
+  type AsUser,
   type ByteSource,
   type FileChange,
   type FileContent,
@@ -280,6 +281,7 @@ export {
 } from "./secret.ts";
 export {
   type ForkBody,
+  type ForkRequest,
   forkBodySchema,
   forkedSchema,
   type ImportOptions,
@@ -365,10 +367,13 @@ export {
   type ChangesOptions,
   changesBodySchema,
   conflictsSchema,
+  type Mirror,
   type RollbackOptions,
   type RolledBack,
   rollbackBodySchema,
   rolledBackSchema,
+  type Synced,
+  syncedSchema,
   WORKSPACE_MODES,
   type Workspace,
   type WorkspaceChange,

@@ -58,6 +58,7 @@ import type {
   Snapshot,
   StoreReport,
   Suggestion,
+  Synced,
   TakeSnapshotBody,
   TerminalSize,
   Volume,
@@ -133,10 +134,17 @@ export interface Core {
   apply(principal: Principal, idOrName: string, options?: ApplyOptions): Promise<Applied>;
   /** Takes them back inside. */
   rollback(principal: Principal, idOrName: string, options?: RollbackOptions): Promise<RolledBack>;
+  /** Brings a mirror and the host's folder to the same, for what no command of ours has done. */
+  sync(principal: Principal, idOrName: string): Promise<Synced>;
   /** All that a running sandbox ever wrote, as it is now. `create` takes it as `from`. */
-  takeSnapshot(principal: Principal, idOrName: string, body?: TakeSnapshotBody): Promise<Snapshot>;
+  takeSnapshot(
+    principal: Principal,
+    idOrName: string,
+    body?: TakeSnapshotBody,
+    once?: Once,
+  ): Promise<Snapshot>;
   /** So many new ones as this one is now. */
-  fork(principal: Principal, idOrName: string, body?: ForkBody): Promise<Sandbox[]>;
+  fork(principal: Principal, idOrName: string, body?: ForkBody, once?: Once): Promise<Sandbox[]>;
   listSnapshots(principal: Principal): Promise<Snapshot[]>;
   deleteSnapshot(principal: Principal, idOrName: string): Promise<Snapshot>;
   /** As one file, an OCI layout in a tar archive. */

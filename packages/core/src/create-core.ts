@@ -23,6 +23,7 @@ import { createDenials, recordIfDenied } from "./events/denials.ts";
 import { followEvents, listEvents, verifyAudit } from "./events/follow.ts";
 import { createJournal } from "./events/journal.ts";
 import { recordMisuses } from "./events/misuses.ts";
+import { createUses } from "./events/uses.ts";
 import { exec } from "./exec.ts";
 import { explain } from "./explain.ts";
 import { extend } from "./extend.ts";
@@ -68,6 +69,7 @@ import { takeSnapshot } from "./snapshots/take.ts";
 import { stop } from "./stop.ts";
 import type { Store } from "./store/store.ts";
 import { listStored, prune } from "./stored.ts";
+import { sync } from "./sync.ts";
 import { createVolume, deleteVolume, getVolume, listVolumes } from "./volumes/volumes.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
 import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
@@ -126,6 +128,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     boxes: createBoxes(onBroken),
     journal,
     denials: createDenials(journal, () => clock.nowMs(), report),
+    uses: createUses(journal, () => clock.nowMs(), report),
     reaper: createReaper(clock, (id) => expire(house, id), report),
     idle: createIdle({ store, clock, report, leftMs: (id, idleMs) => endIfUnused(house, id, idleMs) }),
     auditor: createAuditor({ registry, journal, clock, report, installationId }),
@@ -137,6 +140,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     pass: options.failpoint ?? (() => {}),
     creating: new Set(),
     teardowns: new Map(),
+    standing: new Map(),
     orphans: new Map(),
     orphanGraceMs: options.orphanGraceMs ?? ORPHAN_GRACE_MS,
     claims: new Map(),
@@ -275,6 +279,7 @@ function insideVerbs(verb: ReturnType<typeof onlyOurErrors>) {
     diff: verb(diff),
     apply: verb(apply),
     rollback: verb(rollback),
+    sync: verb(sync),
     takeSnapshot: verb(takeSnapshot),
     fork: verb(fork),
     listSnapshots: verb(listSnapshots),

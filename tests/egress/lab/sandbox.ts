@@ -91,9 +91,32 @@ interface Probed {
 export async function probe(sandbox: Sandbox, order: Record<string, unknown>): Promise<Probed[]> {
   const script = await readFile(new URL("probe.py", import.meta.url));
   await sandbox.files.write("/home/user/probe.py", [script]);
-  const { stdout, stderr } = await sandbox.run(["python3", "/home/user/probe.py", JSON.stringify(order)]);
+  await sandbox.files.write("/home/user/order.json", [new TextEncoder().encode(JSON.stringify(order))]);
+  const { stdout, stderr } = await sandbox.run(["python3", "/home/user/probe.py", "/home/user/order.json"], {
+    timeoutMs: 100_000,
+    limitBytes: 8_000_000,
+  });
   if (stdout.length === 0) throw new Error(text(stderr));
   return JSON.parse(text(stdout));
+}
+
+interface Talk {
+  readonly host: string;
+  readonly port: number;
+  readonly pieces: readonly string[];
+  readonly wait?: number;
+  /** The last answer is heard to its end. */
+  readonly whole?: boolean;
+}
+
+interface Heard {
+  readonly heard: string[];
+  readonly error?: string;
+}
+
+/** Several conversations in any bytes, one after the other. */
+export async function converse(sandbox: Sandbox, all: readonly Talk[]): Promise<Heard[]> {
+  return (await probe(sandbox, { op: "say", all })) as unknown as Heard[];
 }
 
 export const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

@@ -24,7 +24,8 @@ impl Hold {
             Ok((ids, listener)) => {
                 let has_disk = before.has_disk;
                 let before = Some((before, again));
-                Ok(Room { ids, listener, not_in_force, pinned, judged, has_disk, before })
+                let waiting = None;
+                Ok(Room { ids, waiting, listener, not_in_force, pinned, judged, has_disk, before })
             }
             Err(failure) => {
                 self.resting.insert(before);

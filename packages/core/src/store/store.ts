@@ -81,6 +81,10 @@ export interface Store
   lineageOf(sandboxId: string): Promise<string[]>;
   /** Across orgs: every sandbox whose story is not over. */
   listUnfinished(): Promise<UnfinishedSandbox[]>;
+  /** The same ones, as little of each as tells whether it still is as it was. */
+  listStanding(): Promise<StandingSandbox[]>;
+  /** One of them. `undefined` when its story is over. */
+  getUnfinished(sandboxId: string): Promise<UnfinishedSandbox | undefined>;
 
   appendEvents(events: readonly NewEvent[]): Promise<void>;
   /** In order. A viewer sees its own and those of sandboxes it sees; the house sees the whole chain. */
@@ -107,6 +111,13 @@ export interface NewEvent {
 export interface UnfinishedSandbox extends Sandbox {
   /** The instance that began it; absent where it did not say. */
   readonly creator?: string;
+}
+
+export interface StandingSandbox {
+  readonly id: string;
+  readonly state: SandboxState;
+  readonly pauseDepth?: Sandbox["pauseDepth"] | undefined;
+  readonly extensionId?: string | undefined;
 }
 
 export interface BeginCreate {

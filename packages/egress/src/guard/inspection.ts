@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { SecureContext } from "node:tls";
 import type { Misuse } from "@sandboxer/contract";
 import type { Caught } from "../dlp/watch.ts";
 import type { Place } from "../http/authority.ts";
@@ -32,7 +33,8 @@ export interface Inspected {
 
 export interface InspectionParts {
   readonly resolve: Resolve;
-  readonly ca: readonly string[];
+  /** Whom to believe on the far side. */
+  readonly trust: SecureContext;
   readonly isForeign: (sandbox: string, word: string) => boolean;
   note(sandbox: string, call: Noted): void;
   misused(sandbox: string, misuse: Misuse): void;
@@ -109,7 +111,7 @@ async function reach(
   place: Place,
   cidrs: readonly string[],
   { scheme, addresses: judged }: Inspected,
-  { resolve, ca }: InspectionParts,
+  { resolve, trust }: InspectionParts,
   upstreams: Map<string, Upstream>,
 ): Promise<Upstream | string> {
   const key = `${place.host}:${place.port}`;
@@ -117,7 +119,7 @@ async function reach(
   if (known) return known;
   const addresses = judged ?? (await resolve(place.host, cidrs).catch(reasonOf));
   if (typeof addresses === "string") return addresses;
-  const upstream = openUpstream({ scheme, ...place, addresses }, ca, place.host);
+  const upstream = openUpstream({ scheme, ...place, addresses }, trust, place.host);
   upstreams.set(key, upstream);
   return upstream;
 }

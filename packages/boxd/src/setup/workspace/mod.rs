@@ -1,6 +1,7 @@
 //! A folder of the host inside a sandbox: which one may be shown, to whom it belongs there, and
 //! where what the sandbox writes goes.
 
+mod lineage;
 mod mount;
 mod pin;
 pub mod sensitive;

@@ -16,7 +16,8 @@ import { FORSAKEN } from "./migrations/14-forsaken.ts";
 import { ORGS } from "./migrations/15-orgs.ts";
 import { SECRETS } from "./migrations/16-secrets.ts";
 import { APPROVALS } from "./migrations/17-approvals.ts";
-import { VOLUMES } from "./migrations/18-volumes.ts";
+import { PLANS } from "./migrations/18-plans.ts";
+import { VOLUMES } from "./migrations/19-volumes.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -120,6 +121,7 @@ export const MIGRATIONS: readonly string[] = [
   ORGS,
   SECRETS,
   APPROVALS,
+  PLANS,
   VOLUMES,
 ];
 
