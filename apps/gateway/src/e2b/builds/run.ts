@@ -2,11 +2,11 @@ import { type CreateBody, type Image, SandboxerError } from "@sandboxer/contract
 import type { Core } from "@sandboxer/core";
 import { z } from "zod";
 import { templateFor } from "../control/templates-known.ts";
-import type { Desk } from "../desk.ts";
 import type { Build } from "./build.ts";
 import { profileNameOf } from "./built.ts";
 import { BUILD_TTL_MS, dropHolder } from "./holder.ts";
 import { type Ground, runStep, stepSchema } from "./steps.ts";
+import type { Tags } from "./tags.ts";
 
 export const buildSchema = z.object({
   fromImage: z.string().max(255).nullish(),
@@ -60,7 +60,10 @@ export async function runBuild(
 }
 
 /** What a build may start from. */
-type Ways = Pick<Desk, "images" | "tags">;
+interface Ways {
+  readonly images: Images;
+  readonly tags: Tags;
+}
 
 async function baseOf(
   core: Core,
