@@ -20,6 +20,7 @@ export class Connection {
   readonly #explainClose: () => Promise<SandboxerError>;
   #nextId = 1;
   #over = false;
+  #greeted = false;
 
   /** `explainClose` says, once the connection is gone, what that means for those still waiting. */
   constructor(socket: Duplex, explainClose: () => Promise<SandboxerError>) {
@@ -105,7 +106,10 @@ export class Connection {
   }
 
   #dispatch(frame: Frame): void {
-    if (frame.kind === "HELLO") return this.#hello.resolve(frame.json);
+    if (frame.kind === "HELLO") {
+      this.#greeted = true;
+      return this.#hello.resolve(frame.json);
+    }
     if (frame.kind === "PING") return void this.#send({ ...frame, kind: "PONG" });
     const stream = this.#streams.get(frame.stream);
     if (frame.kind === "FAIL") return stream?.fail(fromFailure(frame.json));
@@ -114,9 +118,12 @@ export class Connection {
 
   async #close(): Promise<void> {
     this.#over = true;
-    const error = await this.#explainClose();
-    this.#hello.reject(error);
-    for (const stream of [...this.#streams.values()]) stream.fail(error);
+    // Where nobody waits for anything, nobody has to be told why.
+    if (!this.#greeted || this.#streams.size > 0) {
+      const error = await this.#explainClose();
+      this.#hello.reject(error);
+      for (const stream of [...this.#streams.values()]) stream.fail(error);
+    }
     this.#closed.resolve();
   }
 }
