@@ -41,6 +41,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     diff: () => import("./commands/diff.ts"),
     apply: () => import("./commands/apply.ts"),
     rollback: () => import("./commands/rollback.ts"),
+    sync: () => import("./commands/sync.ts"),
   },
   "Copies of one:": {
     snapshot: () => import("./commands/snapshot.ts"),

@@ -2,6 +2,7 @@ import type {
   Changes,
   CreateBody,
   ExecInput,
+  Mirror,
   Principal,
   Process,
   Sandbox,
@@ -18,7 +19,7 @@ export interface Handle {
   readonly id: string;
   readonly info: Sandbox;
   exec(input: ExecInput): Promise<Process & { resize(size: TerminalSize): Promise<void> }>;
-  readonly workspace: Changes;
+  readonly workspace: Changes & Mirror;
   destroy(): Promise<Sandbox>;
   through(attachmentId: string): Pick<Handle, "exec">;
 }
@@ -53,6 +54,7 @@ export async function openWithin(home: string, options: InstallationOptions): Pr
       changes: (options) => core.diff(principal, info.id, options),
       apply: (options) => core.apply(principal, info.id, options),
       rollback: (options) => core.rollback(principal, info.id, options),
+      sync: () => core.sync(principal, info.id),
     },
     destroy: () => core.destroy(principal, info.id),
   });

@@ -1,6 +1,7 @@
 import type { House } from "./house.ts";
 import { keepReconciled, reconcile } from "./lifecycle/reconcile.ts";
 import { keepRenewed } from "./lifecycle/renewal.ts";
+import { sweepVolumes } from "./volumes/volumes.ts";
 import { keepDelivering } from "./webhooks/deliver.ts";
 import { sealPlainSecrets } from "./webhooks/webhooks.ts";
 
@@ -23,6 +24,7 @@ export function createBackground(house: House): Background {
       if (await mayHaveLeftovers(house)) {
         await reconcile(house);
         await house.shelf?.sweep();
+        await sweepVolumes(house);
         await sealPlainSecrets(house);
       }
       reconciling ??= keepReconciled(house);
@@ -32,7 +34,8 @@ export function createBackground(house: House): Background {
     lookSoon: () => reconciling?.soon(),
     async close() {
       await Promise.all([reconciling?.stop(), renewing?.stop(), delivering?.stop()]);
-      for (const part of [house.reaper, house.idle, house.auditor, house.leases, house.denials]) part.close();
+      for (const part of [house.reaper, house.idle, house.auditor, house.leases, house.denials, house.uses])
+        part.close();
       await Promise.allSettled(house.teardowns.values());
       try {
         await house.journal.flush();

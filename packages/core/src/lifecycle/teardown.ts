@@ -21,6 +21,7 @@ export function teardown(house: House, sandboxId: string, wish: Wish): Promise<S
 }
 
 async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox> {
+  house.uses.end(sandboxId);
   const atMs = house.clock.nowMs();
   const begun = await house.journal.writeWith((earlier) =>
     house.store.beginDestroy({ ...wish, sandboxId, atMs, earlier }),

@@ -71,6 +71,7 @@ export function whyUnfit(
   if (spec.workspace && !manifest.workspaces?.includes(spec.workspace.mode)) {
     return `gives no ${spec.workspace.mode} workspace`;
   }
+  if (spec.volumes?.length && !manifest.volumes) return "gives no volumes";
   if (spec.from && !manifest.facets.includes("snapshots")) return "restores no snapshot";
   if (manifest.egress !== "enforced" && manifest.egress !== "provider") {
     return `cannot deny egress: its rules are ${manifest.egress}`;

@@ -21,6 +21,8 @@ import { rootKeyCommands } from "./root-key.ts";
 import { sandboxCommands } from "./sandboxes.ts";
 import { secretGrantCommands } from "./secret-grants.ts";
 import { secretCommands } from "./secrets.ts";
+import { unfinishedCommands } from "./unfinished.ts";
+import { volumeCommands } from "./volumes.ts";
 import { webhookCommands } from "./webhooks.ts";
 
 /** The embedded store: one file, no server. Several processes of one machine may share it. */
@@ -37,6 +39,7 @@ export function openSqliteStore(path: string, options?: OpenOptions): Store {
     ...networkCommands(connection),
     ...endingCommands(connection),
     ...sandboxCommands(connection),
+    ...unfinishedCommands(connection),
     ...attachmentCommands(connection),
     ...forsakingCommands(connection),
     ...eventCommands(connection),
@@ -44,6 +47,7 @@ export function openSqliteStore(path: string, options?: OpenOptions): Store {
     ...webhookCommands(connection),
     ...secretCommands(connection),
     ...secretGrantCommands(connection),
+    ...volumeCommands(connection),
     ...approvalCommands(connection),
     ...decidingCommands(connection),
     ...budgetCommands(connection),

@@ -1,8 +1,9 @@
 import type { BigIntStats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { type CreateContext, type Image, SandboxerError } from "@sandboxer/contract";
+import type { Sensitive } from "../../_kit/sensitive.ts";
 import { prepareHostImage } from "../host-image.ts";
-import type { Identity, Made, Sensitive } from "../root.ts";
+import type { Identity, Made } from "../root.ts";
 import type { ImageStore } from "./store.ts";
 import { withTools } from "./tools.ts";
 
