@@ -22,11 +22,13 @@ export interface Bench {
 export interface BenchOptions {
   readonly log?: Log;
   readonly askPatienceMs?: number;
+  /** For clients that come over a socket; nobody listens, unless said. */
+  readonly listen?: { readonly host: string; readonly port: number };
 }
 
 export async function openBench(
   environment: Record<string, string> = {},
-  { log = silent, ...options }: BenchOptions = {},
+  { log = silent, listen, ...options }: BenchOptions = {},
 ): Promise<Bench> {
   Object.assign(process.env, environment);
   const home = await mkdtemp(join(tmpdir(), "sandboxer-egress-"));
@@ -36,7 +38,7 @@ export async function openBench(
   await writeFile(caFile, ca);
   const guard = { prefix: lab.prefix, dns: lab.dns, caFile };
   const open = async () => {
-    const opened = await openGateway({ home, listen: false, log, guard, ...options });
+    const opened = await openGateway({ home, listen: listen ?? false, log, guard, ...options });
     const { apiKey, fetch } = opened;
     return { gateway: opened, client: createClient({ url: "http://localhost", apiKey, fetch }) };
   };

@@ -23,6 +23,7 @@ pub mod signal;
 pub mod sparse;
 pub mod spawn;
 pub mod splice;
+pub mod spot;
 pub mod steps;
 pub mod sync;
 pub mod time;

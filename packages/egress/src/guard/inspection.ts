@@ -12,6 +12,7 @@ import { attachmentOf } from "../policy/users.ts";
 import type { Resolve } from "../resolve.ts";
 import { reasonOf } from "../resolve.ts";
 import { passGate } from "../secrets/gate.ts";
+import { putHeaders } from "../secrets/put-headers.ts";
 import { judgeRequest } from "./judge.ts";
 import type { Questions } from "./questions.ts";
 import type { Noted, Ward } from "./ward.ts";
@@ -84,7 +85,8 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
           seen: ({ misuse }: Caught) =>
             parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse }),
         };
-        return passGate({ book, users, uid, scheme, isForeign, dlp }, asked, head);
+        const put = putHeaders(ward, asked, head);
+        return passGate({ book, users, uid, scheme, isForeign, dlp }, asked, put);
       },
       reach: (where, cidrs) => reach(where, cidrs, inspected, parts, upstreams),
       asking: (asked) => {
