@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Spent } from "./guard/budgets.ts";
+import type { Spent } from "./guard/ward.ts";
 
 const WRITE_EVERY_MS = 1_000;
 

@@ -8,7 +8,8 @@ import {
   type Terms,
 } from "@sandboxer/contract";
 import { createAsking } from "./asking.ts";
-import { budgetsOf, type Spent, spentBudgets } from "./guard/budgets.ts";
+import { budgetsOf, spentBudgets } from "./guard/budgets.ts";
+import type { Spent } from "./guard/ward.ts";
 import { type GuardOptions, keepGuard } from "./process.ts";
 import { createSpending } from "./spending.ts";
 import { type AuthorityKeys, newAuthority } from "./tls/certificate.ts";

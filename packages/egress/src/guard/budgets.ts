@@ -2,12 +2,7 @@ import type { ByteBudget, SpentBudget, Terms } from "@sandboxer/contract";
 import { purseOf, rulesFor } from "../policy/compile.ts";
 import type { Asked, Decision } from "../policy/decide.ts";
 import type { RelayOrder } from "./relay.ts";
-import type { Ward } from "./ward.ts";
-
-export interface Spent {
-  readonly upBytes: number;
-  readonly downBytes: number;
-}
+import type { Spent, Ward } from "./ward.ts";
 
 /** Of everything together; rules have their own. */
 const ALL = "";

@@ -6,7 +6,7 @@ import type { Asked, Decision } from "../policy/decide.ts";
 import { attachmentOf } from "../policy/users.ts";
 import { type Resolve, reasonOf } from "../resolve.ts";
 import { createStrangers } from "../secrets/strangers.ts";
-import { chargeOrder, fillOrders, type Spent } from "./budgets.ts";
+import { chargeOrder, fillOrders } from "./budgets.ts";
 import { type Inspected, inspect } from "./inspection.ts";
 import { judgeConnection, judgeRequest } from "./judge.ts";
 import type { Questions } from "./questions.ts";
@@ -18,6 +18,7 @@ import {
   nextEnd,
   type Protection,
   policyAt,
+  type Spent,
   type Tunnel,
   type Ward,
 } from "./ward.ts";

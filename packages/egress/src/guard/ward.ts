@@ -4,10 +4,15 @@ import { createContexts } from "../http/inspector.ts";
 import { compile, type Policy } from "../policy/compile.ts";
 import { type Book, openBook, withRetired } from "../secrets/book.ts";
 import { type AuthorityKeys, authorityOf } from "../tls/certificate.ts";
-import type { Spent } from "./budgets.ts";
 
 /** What is written down of a call; its number is given where it is kept. */
 export type Noted = Omit<NetworkCall, "seq">;
+
+/** What has been carried. */
+export interface Spent {
+  readonly upBytes: number;
+  readonly downBytes: number;
+}
 
 /** A connection that was let through, for as long as it lasts. */
 export interface Tunnel {
