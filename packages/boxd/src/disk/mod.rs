@@ -148,12 +148,15 @@ fn make(templates: &Path, size: Size) -> io::Result<OwnedFd> {
         .custom_flags(libc::O_TMPFILE)
         .mode(0o600)
         .open(templates)?;
-    template::copy(&template, &file)?;
+    let written = template::copy(&template, &file)?;
     let device = LoopDevice::over(&file)?;
     let source = crate::sys::c_string(&device.path)?;
     // Its content dies with the sandbox, so nothing waits for the medium; and nothing fills the
     // sparse file but what the sandbox writes.
     let options = [(c"source", source.as_c_str())];
     let flags = [c"nobarrier", c"noinit_itable", c"noquota"];
-    mount::new_filesystem_with(c"ext4", &options, &flags, NO_SUID | NO_DEVICES)
+    let disk = mount::new_filesystem_with(c"ext4", &options, &flags, NO_SUID | NO_DEVICES)?;
+    // All at once, where the sandbox would wait for one after the other.
+    written.into_iter().for_each(|part| device.read_ahead(part));
+    Ok(disk)
 }
