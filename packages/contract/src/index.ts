@@ -102,9 +102,12 @@ export {
   type Misuse,
   misuseSchema,
   type NetworkCall,
+  type NetworkCallList,
   networkCallListSchema,
   networkCallSchema,
   type Protected,
+  type SpentBudget,
+  spentBudgetSchema,
   type Terms,
 } from "./guard.ts";
 export { canonicalHost, type Host, type HostPattern, parseHostPattern } from "./host.ts";
@@ -169,6 +172,8 @@ export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } f
 export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
 export {
+  type ByteBudget,
+  byteBudgetSchema,
   type Dlp,
   egressRuleSchema,
   type GuardedNetwork,

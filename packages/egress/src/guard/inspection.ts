@@ -39,6 +39,8 @@ export interface InspectionParts {
   note(sandbox: string, call: Noted): void;
   misused(sandbox: string, misuse: Misuse): void;
   readonly ask: Questions["ask"];
+  /** Whoever goes there pays from now on. */
+  charge(place: Place): void;
 }
 
 export async function inspect(socket: Socket, inspected: Inspected, parts: InspectionParts): Promise<void> {
@@ -73,7 +75,12 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
       client,
       scheme,
       ...(place && { place }),
-      decide: (asked) => judgeRequest(ward, uid, asked),
+      decide: (asked) => {
+        const decision = judgeRequest(ward, uid, asked);
+        // To the proxy each request may be for somebody else.
+        if (!place && decision.verdict !== "denied") parts.charge(asked);
+        return decision;
+      },
       ask: askAbout,
       // By the secrets and the users of this moment, as the rules are.
       fill: (asked, head) => {

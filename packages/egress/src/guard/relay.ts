@@ -18,6 +18,7 @@ export type RelayEvent =
       /** Whose it is, as the sandbox counts users; `NOBODY_KNOWS` where it was closed too soon to tell. */
       readonly uid: number;
     }
+  | { readonly event: "spent"; readonly purse: string; readonly up: number; readonly down: number }
   | {
       readonly event: "over";
       readonly tunnel: number;
@@ -32,6 +33,16 @@ export type RelayOrder =
   | { readonly op: "refuse"; readonly tunnel: number; readonly reason: string }
   | { readonly op: "inspect" | "hold"; readonly tunnel: number }
   | { readonly op: "close"; readonly tunnel: number }
+  | {
+      readonly op: "fill";
+      readonly purse: string;
+      /** Absent where there is no limit. */
+      readonly up?: number;
+      readonly down?: number;
+      readonly usedUp: number;
+      readonly usedDown: number;
+    }
+  | { readonly op: "charge"; readonly tunnel: number; readonly purses: readonly string[] }
   | {
       readonly op: "dial";
       readonly tunnel: number;
