@@ -3,18 +3,35 @@ import { InvalidArgumentError } from "commander";
 
 const PLACES = ["header", "query", "body"] as const;
 
-/** `host[:port][/path] place:name`. Given again, it adds. */
+/** `host[:port][/path] place:name`, or `… aws-sigv4:region/service`. Given again, it adds. */
 export function binding(text: string, before: readonly SecretBinding[] = []): SecretBinding[] {
   const [, host = "", port, path, place = "", name = ""] =
-    /^([^\s:/]+)(?::(\d{1,5}))?(\/\S*)?\s+(\w+):(\S+)$/.exec(text) ?? [];
-  const kind = PLACES.find((one) => one === place);
-  if (host === "" || !kind) {
+    /^([^\s:/]+)(?::(\d{1,5}))?(\/\S*)?\s+([\w-]+):(\S+)$/.exec(text) ?? [];
+  const where = place === "aws-sigv4" ? scopeOf(name) : placeOf(place, name);
+  if (host === "" || !where) {
     throw new InvalidArgumentError(
       "Give a host and a place, as in 'api.example.com/v1/** header:x-api-key'.",
     );
   }
   const ports = port === undefined ? [443] : [Number(port)];
-  return [...before, { host, ports, ...(path && { paths: [path] }), place: { in: kind, name } }];
+  return [...before, { host, ports, ...(path && { paths: [path] }), place: where }];
+}
+
+function placeOf(place: string, name: string): SecretBinding["place"] | undefined {
+  const kind = PLACES.find((one) => one === place);
+  return kind && { in: kind, name };
+}
+
+function scopeOf(text: string): SecretBinding["place"] | undefined {
+  const [, region, service] = /^([^/]+)\/([^/]+)$/.exec(text) ?? [];
+  return region && service ? { in: "aws-sigv4", region, service } : undefined;
+}
+
+/** As it was written. */
+export function placeText(place: SecretBinding["place"]): string {
+  return place.in === "aws-sigv4"
+    ? `${place.in}:${place.region}/${place.service}`
+    : `${place.in}:${place.name}`;
 }
 
 export function sourceOf(from: string): { ref: string } | { command: string[] } {

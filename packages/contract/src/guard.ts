@@ -56,12 +56,20 @@ export const guardedUsersSchema = z.strictObject({
 });
 export type GuardedUsers = z.infer<typeof guardedUsersSchema>;
 
+/** The other parts of a key that signs, whose id is the secret's placeholder and value. */
+const guardedSignerSchema = z.strictObject({
+  secret: z.strictObject({ placeholder: z.string(), value: z.string().optional() }),
+  /** Keys that do not last have one; inside there is always something that stands for it. */
+  token: z.strictObject({ placeholder: z.string(), value: z.string().optional() }),
+});
+
 /** A secret as the guard needs it: what is inside, and what goes out in its stead. */
 export const guardedSecretSchema = z.strictObject({
   name: z.string(),
   placeholder: z.string(),
   /** Absent where it may not be used any more: its placeholder is then stopped everywhere. */
   value: z.string().optional(),
+  signer: guardedSignerSchema.optional(),
   bindings: z.array(secretBindingSchema),
 });
 export type GuardedSecret = z.infer<typeof guardedSecretSchema>;

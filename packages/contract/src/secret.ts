@@ -3,7 +3,14 @@ import { parseHostPattern } from "./host.ts";
 import { rowIdSchema } from "./ids.ts";
 import { secretNameSchema } from "./rights.ts";
 
-/** `in: "body"` is a field of a form, or a member of JSON by its pointer, as in `/auth/token`. */
+/** As it stands in the scope of a signature. */
+const scopeWordSchema = z.string().regex(/^[a-z0-9-]{1,64}$/, "small letters, digits and -");
+
+/**
+ * `in: "body"` is a field of a form, or a member of JSON by its pointer, as in `/auth/token`.
+ * `in: "aws-sigv4"`: requests that were signed inside are signed again with the real key, for this
+ * region and service.
+ */
 const placeSchema = z.discriminatedUnion("in", [
   z.strictObject({
     in: z.literal("header"),
@@ -11,6 +18,7 @@ const placeSchema = z.discriminatedUnion("in", [
   }),
   z.strictObject({ in: z.literal("query"), name: z.string().min(1).max(64) }),
   z.strictObject({ in: z.literal("body"), name: z.string().min(1).max(256) }),
+  z.strictObject({ in: z.literal("aws-sigv4"), region: scopeWordSchema, service: scopeWordSchema }),
 ]);
 
 /**
@@ -29,7 +37,15 @@ export const secretBindingSchema = z.strictObject({
 });
 export type SecretBinding = z.infer<typeof secretBindingSchema>;
 
-const bindingsSchema = z.array(secretBindingSchema).min(1).max(32);
+/** A pair of keys that signs is not a word that is put somewhere, so none is both. */
+const bindingsSchema = z
+  .array(secretBindingSchema)
+  .min(1)
+  .max(32)
+  .refine(
+    (bindings) => new Set(bindings.map(({ place }) => place.in === "aws-sigv4")).size === 1,
+    "a secret either signs or is put in, not both",
+  );
 
 /** A header carries no line breaks, and what is shorter could not be told from other words. */
 const valueSchema = z
@@ -49,7 +65,7 @@ const refSchema = z
 /** Exactly one of `value`, `ref` and `command` says what it is. */
 export const setSecretBodySchema = z
   .strictObject({
-    /** Kept by us, sealed. It is never shown again. */
+    /** Kept by us, sealed. It is never shown again. For `aws-sigv4`: `id:secret`, or `id:secret:token`. */
     value: valueSchema.optional(),
     ref: refSchema.optional(),
     /** Prints it on its first line: how another vault is asked. */
@@ -59,7 +75,10 @@ export const setSecretBodySchema = z
       .max(32)
       .optional(),
     bindings: bindingsSchema,
-    /** The variable inside that holds its placeholder; its own name, unless said. */
+    /**
+     * The variable inside that holds its placeholder; its own name, unless said. For `aws-sigv4` what the
+     * three variables begin with: `AWS`, unless said.
+     */
     variable: variableSchema.optional(),
   })
   .refine(

@@ -14,6 +14,7 @@ import type { House } from "../house.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import type { KeptSecret, Source } from "../store/secret-store.ts";
+import { isSigning, parseAwsKey } from "./aws.ts";
 import { authorizeSecrets, mayChange, mayUse } from "./may-use.ts";
 import { retell } from "./retell.ts";
 import { shapeOf } from "./shape.ts";
@@ -33,7 +34,7 @@ export async function setSecret(
     ref,
     command,
     bindings,
-    variable = name.replaceAll(/[.-]/g, "_"),
+    variable = isSigning(bindings) ? "AWS" : name.replaceAll(/[.-]/g, "_"),
   } = parse(setSecretBodySchema, body);
   authorizeSecrets(principal.chain, [name]);
   if (value === undefined) await refuseTenants(house, principal);
@@ -45,7 +46,8 @@ export async function setSecret(
     value === undefined
       ? elsewhere(ref, command)
       : { kind: "vault", sealed: house.sealer.seal(purposeOf(id), value) };
-  const shape = shapeOf(value ?? (await read(house, id, source)));
+  const text = value ?? (await read(house, id, source));
+  const shape = shapeOf(isSigning(bindings) ? parseAwsKey(text).id : text);
   const { id: principalId, orgId, lineage } = principal;
   const atMs = house.clock.nowMs();
   const owner = known ? { principalId: known.principalId, lineage: known.lineage } : { principalId, lineage };
@@ -85,7 +87,8 @@ export async function rotateSecret(
     value === undefined
       ? known.source
       : { kind: "vault", sealed: house.sealer.seal(purposeOf(known.id), value) };
-  if (value === undefined) await read(house, known.id, source);
+  const text = value ?? (await read(house, known.id, source));
+  if (isSigning(known.bindings)) parseAwsKey(text);
   const { orgId, id: principalId } = principal;
   const kept = await house.store.rotateSecret({
     orgId,

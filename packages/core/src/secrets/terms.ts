@@ -9,8 +9,9 @@ import {
 } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import type { KeptSecret } from "../store/secret-store.ts";
+import { awsSigner, awsVariables, isSigning, parseAwsKey } from "./aws.ts";
 import { authorizeSecrets, mayUse } from "./may-use.ts";
-import { bytesFor, placeholderOf } from "./shape.ts";
+import { bytesFor, placeholderOf, type Shape } from "./shape.ts";
 import { currentValue } from "./value.ts";
 
 /** Before anything is made: each of them is there, is the caller's to use, and can go somewhere. */
@@ -36,7 +37,8 @@ export async function admitSecrets(house: House, principal: Principal, spec: San
         hint: "`sandboxer secrets ls` shows those it may; their owner can grant more.",
       });
     }
-    await currentValue(house, secret);
+    const value = await currentValue(house, secret);
+    if (isSigning(secret.bindings)) parseAwsKey(value);
   }
 }
 
@@ -45,10 +47,21 @@ export function placeholderIn(house: House, sandboxId: string, { id, shape }: Ke
   return placeholderOf(shape, house.sealer.derive(`placeholder:${sandboxId}:${id}`, bytesFor(shape)));
 }
 
+/** The same for parts of one that have a shape of their own. */
+function drawIn(house: House, sandboxId: string, { id }: KeptSecret) {
+  return (purpose: string, shape: Shape): string =>
+    placeholderOf(shape, house.sealer.derive(`placeholder:${sandboxId}:${id}:${purpose}`, bytesFor(shape)));
+}
+
 /** What commands inside find in their variables. */
 export async function placeholderVariables(house: House, sandbox: Sandbox): Promise<Record<string, string>> {
   const kept = await secretsOf(house, sandbox);
-  return Object.fromEntries(kept.map((one) => [one.variable, placeholderIn(house, sandbox.id, one)]));
+  const all = kept.map((one) => {
+    const placeholder = placeholderIn(house, sandbox.id, one);
+    if (!isSigning(one.bindings)) return { [one.variable]: placeholder };
+    return awsVariables(one.variable, placeholder, drawIn(house, sandbox.id, one));
+  });
+  return Object.assign({}, ...all);
 }
 
 /** What the guard puts in. One that its sandbox's owner may not use any more has no value. */
@@ -59,7 +72,10 @@ export async function guardedSecrets(house: House, sandbox: Sandbox): Promise<Gu
       const { name, bindings } = one;
       const value = mayUse(one, sandbox.principalId) ? await available(house, one) : undefined;
       const placeholder = placeholderIn(house, sandbox.id, one);
-      return { name, bindings, placeholder, ...(value !== undefined && { value }) };
+      if (!isSigning(bindings)) return { name, bindings, placeholder, ...(value !== undefined && { value }) };
+      const key = value === undefined ? undefined : parseAwsKey(value);
+      const signer = awsSigner(drawIn(house, sandbox.id, one), key);
+      return { name, bindings, placeholder, signer, ...(key && { value: key.id }) };
     }),
   );
 }
@@ -90,7 +106,9 @@ async function secretsOf(house: House, { orgId, spec }: Sandbox): Promise<KeptSe
 
 async function available(house: House, secret: KeptSecret): Promise<string | undefined> {
   try {
-    return await currentValue(house, secret);
+    const value = await currentValue(house, secret);
+    if (isSigning(secret.bindings)) parseAwsKey(value);
+    return value;
   } catch (error) {
     house.report(`reading the secret ${secret.name}`, SandboxerError.from(error));
     return undefined;
