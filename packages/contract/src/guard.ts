@@ -15,9 +15,12 @@ export const networkCallSchema = z.strictObject({
   address: z.string().optional(),
   /** Whose it is, where its user is told apart. */
   attachmentId: z.string().optional(),
-  via: z.enum(["name", "http-proxy", "socks", "address"]),
+  via: z.enum(["name", "http-proxy", "socks", "address", "ssh-agent"]),
   method: z.string().optional(),
   path: z.string().optional(),
+  /** Of a login that was to be signed: by which key, and for which host key. */
+  key: z.string().optional(),
+  hostKey: z.string().optional(),
   /** `audited`: no rule allows it, and the mode let it through. */
   verdict: z.enum(["allowed", "denied", "audited", "failed"]),
   /** The rule that decided. */
@@ -74,6 +77,23 @@ export const guardedSecretSchema = z.strictObject({
 });
 export type GuardedSecret = z.infer<typeof guardedSecretSchema>;
 
+/** A key that signs logins, as the guard needs it. */
+export const guardedKeySchema = z.strictObject({
+  name: z.string(),
+  privateKey: z.string(),
+  bindings: z.array(
+    z.strictObject({
+      host: z.string(),
+      sign: z.enum(["allow", "ask", "deny"]),
+      hostKeys: z.array(z.string()).optional(),
+    }),
+  ),
+});
+export type GuardedKey = z.infer<typeof guardedKeySchema>;
+
+/** Where programs inside find the agent that has the keys. */
+export const SSH_AGENT_PATH = "/tmp/.sandboxer-ssh-agent";
+
 /** A placeholder, or a secret itself, was about to leave by a way that is not its own. */
 export const misuseSchema = z.strictObject({
   atMs: z.int(),
@@ -95,6 +115,10 @@ export interface Terms {
   readonly network: GuardedNetwork;
   readonly users: GuardedUsers;
   readonly secrets: readonly GuardedSecret[];
+  /** Those that may be used right now. */
+  readonly keys: readonly GuardedKey[];
+  /** Whether there is an agent inside, with keys or without. */
+  readonly hasAgent: boolean;
   /** More rules, each until its time. */
   readonly elevated: readonly Elevated[];
 }

@@ -94,8 +94,10 @@ export {
   type Guard,
   type GuardAsk,
   type GuardDoor,
+  type GuardedKey,
   type GuardedSecret,
   type GuardedUsers,
+  guardedKeySchema,
   guardedSecretSchema,
   guardedUsersSchema,
   type Misuse,
@@ -104,6 +106,7 @@ export {
   networkCallListSchema,
   networkCallSchema,
   type Protected,
+  SSH_AGENT_PATH,
   type Terms,
 } from "./guard.ts";
 export { canonicalHost, type Host, type HostPattern, parseHostPattern } from "./host.ts";
@@ -271,10 +274,12 @@ export {
   rotateSecretBodySchema,
   type Secret,
   type SecretBinding,
+  type SecretUse,
   type SetSecretBody,
   secretListSchema,
   secretSchema,
   setSecretBodySchema,
+  useOf,
 } from "./secret.ts";
 export {
   type ForkBody,

@@ -2,6 +2,8 @@
 //! guard, whose words come on standard input; without them nothing is dialled, and when they end,
 //! so does the relay, and with it every tunnel.
 
+mod agent;
+mod caller;
 mod carriage;
 mod flow;
 mod greeting;
@@ -98,6 +100,7 @@ impl Relay {
                     Source::Orders | Source::Reports => {}
                     Source::Lender(number) => self.hear_lender(number),
                     Source::Listener(number) => self.welcome(number),
+                    Source::Agent(number) => self.welcome_agent(number),
                     Source::Resolver(number) => {
                         if let Some(place) = self.places.get_mut(&number) {
                             place.answer_questions();
@@ -118,7 +121,7 @@ impl Relay {
         }
         while let Some(line) = self.orders.next() {
             match orders::parse(&line) {
-                Ok(Order::Watch { sandbox, socket }) => self.borrow(sandbox, &socket),
+                Ok(Order::Watch { sandbox, socket, agent }) => self.borrow(sandbox, &socket, agent),
                 Ok(Order::Leave { sandbox }) => self.leave(&sandbox),
                 Ok(Order::Answer { tunnel, verdict }) => self.decide(tunnel, verdict),
                 Ok(Order::Hold { tunnel }) => self.hold(tunnel),

@@ -13,8 +13,15 @@ const QUESTION: usize = 56;
 /// Where struct inet_diag_msg has the user.
 const UID_AT: usize = HEADER + 4 + 48 + 12;
 
-/// The user id, as the sandbox counts them, of who connected from `from` to `to`.
-pub fn uid_of(owners: impl AsFd, from: SocketAddrV4, to: SocketAddrV4) -> io::Result<u32> {
+pub struct Owner {
+    /// As the sandbox counts them.
+    pub uid: u32,
+    /// What the kernel calls the socket.
+    pub inode: u32,
+}
+
+/// Of who connected from `from` to `to`.
+pub fn of(owners: impl AsFd, from: SocketAddrV4, to: SocketAddrV4) -> io::Result<Owner> {
     let socket = owners.as_fd();
     forget_old_answers(socket);
     descriptor::write(socket, &question(from, to))?;
@@ -22,11 +29,14 @@ pub fn uid_of(owners: impl AsFd, from: SocketAddrV4, to: SocketAddrV4) -> io::Re
     let length = descriptor::read(socket, &mut answer)?;
     let kind = u16::from_ne_bytes([answer[4], answer[5]]);
     let about = answer.get(HEADER + 4..HEADER + 8);
-    if length < UID_AT + 4 || kind != BY_FAMILY || about != Some(&ports(from, to)[..]) {
+    if length < UID_AT + 8 || kind != BY_FAMILY || about != Some(&ports(from, to)[..]) {
         return Err(io::ErrorKind::NotFound.into());
     }
-    let uid = answer[UID_AT..].first_chunk().ok_or(io::ErrorKind::InvalidData)?;
-    Ok(u32::from_ne_bytes(*uid))
+    let number = |at: usize| -> io::Result<u32> {
+        let bytes = answer[at..].first_chunk().ok_or(io::ErrorKind::InvalidData)?;
+        Ok(u32::from_ne_bytes(*bytes))
+    };
+    Ok(Owner { uid: number(UID_AT)?, inode: number(UID_AT + 4)? })
 }
 
 /// The socket is also in the sandbox's hands, so an answer may lie there that is not ours.
@@ -69,6 +79,7 @@ mod tests {
     use super::*;
     use crate::sys::{credentials, netlink};
     use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+    use std::os::fd::AsRawFd;
 
     #[test]
     fn a_connection_is_its_makers() {
@@ -78,8 +89,12 @@ mod tests {
         let SocketAddr::V4(from) = client.local_addr().unwrap() else { panic!() };
         let owners = netlink::Netlink::open(netlink::SOCKETS).unwrap().into_socket();
         descriptor::set_nonblocking(&owners).unwrap();
-        assert_eq!(uid_of(&owners, from, to).unwrap(), credentials::effective_uid());
+        let owner = of(&owners, from, to).unwrap();
+        assert_eq!(owner.uid, credentials::effective_uid());
+        let link = format!("/proc/self/fd/{}", client.as_raw_fd());
+        let name = format!("socket:[{}]", owner.inode);
+        assert_eq!(std::fs::read_link(link).unwrap().to_str(), Some(&name[..]));
         let nobody = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 1);
-        assert!(uid_of(&owners, nobody, to).is_err());
+        assert!(of(&owners, nobody, to).is_err());
     }
 }

@@ -10,6 +10,8 @@ pub enum Source {
     Lender(u32),
     Listener(u32),
     Resolver(u32),
+    /// Programs that want an SSH agent.
+    Agent(u32),
     /// The sandbox's side of a tunnel.
     Inner(u32),
     Outer(u32),
@@ -25,6 +27,7 @@ impl Source {
             Source::Resolver(number) => (4, number),
             Source::Inner(number) => (5, number),
             Source::Outer(number) => (6, number),
+            Source::Agent(number) => (7, number),
         };
         kind << 32 | u64::from(number)
     }
@@ -38,6 +41,7 @@ impl Source {
             3 => Source::Listener(number),
             4 => Source::Resolver(number),
             5 => Source::Inner(number),
+            7 => Source::Agent(number),
             _ => Source::Outer(number),
         }
     }

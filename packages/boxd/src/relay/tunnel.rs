@@ -45,6 +45,8 @@ pub struct Tunnel {
     pub place: u32,
     /// Of the sandbox.
     pub uid: u32,
+    /// Who made it, where that can be seen.
+    pub program: Option<String>,
     pub stage: Stage,
     pub via: Option<Proxy>,
     /// Somebody is asked, which takes as long as people do.
@@ -58,10 +60,17 @@ pub struct Tunnel {
 }
 
 impl Tunnel {
-    pub fn new(place: u32, uid: u32, inner: OwnedFd, via: Option<Proxy>) -> Tunnel {
+    pub fn new(
+        place: u32,
+        uid: u32,
+        program: Option<String>,
+        inner: OwnedFd,
+        via: Option<Proxy>,
+    ) -> Tunnel {
         Tunnel {
             place,
             uid,
+            program,
             stage: via.map_or(Stage::Asking, Stage::Proxied),
             via,
             is_held: false,

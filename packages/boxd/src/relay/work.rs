@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 /// Connections of one sandbox at a time; one more is refused, so that others have theirs.
-const MOST_TUNNELS: usize = 2048;
+pub const MOST_TUNNELS: usize = 2048;
 const HTTP_PROXY: u16 = 3128;
 const SOCKS_PROXY: u16 = 1080;
 
@@ -28,15 +28,15 @@ impl Relay {
             return;
         };
         let destination = network::original_destination(&socket);
-        let uid = match (&destination, peer, &place.owners) {
-            (Ok(to), SocketAddr::V4(from), Some(owners)) => owner::uid_of(owners, from, *to).ok(),
+        let owner = match (&destination, peer, &place.owners) {
+            (Ok(to), SocketAddr::V4(from), Some(owners)) => owner::of(owners, from, *to).ok(),
             _ => None,
         };
         let is_ready = socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).is_ok();
         let inner = OwnedFd::from(socket);
         let is_ready = is_ready && place.tunnels < MOST_TUNNELS;
         // Nobody's connection is nobody's to decide about.
-        let (Ok(destination), Some(uid), true) = (destination, uid, is_ready) else {
+        let (Ok(destination), Some(owner), true) = (destination, owner, is_ready) else {
             network::reset_on_close(&inner);
             return;
         };
@@ -55,9 +55,10 @@ impl Relay {
             return;
         }
         place.tunnels += 1;
+        let program = place.caller.program_with(owner.inode);
         self.last_tunnel = self.last_tunnel.wrapping_add(1);
         let tunnel = self.last_tunnel;
-        self.tunnels.insert(tunnel, Tunnel::new(number, uid, inner, via));
+        self.tunnels.insert(tunnel, Tunnel::new(number, owner.uid, program, inner, via));
         if let Some(host) = host {
             self.ask(tunnel, &host, destination.port());
         }
@@ -81,7 +82,7 @@ impl Relay {
         let host = named.unwrap_or(host);
         self.reports.say(&json!({
             "event": "open", "tunnel": number, "sandbox": place.sandbox,
-            "host": host, "port": port, "via": via, "uid": tunnel.uid,
+            "host": host, "port": port, "via": via, "uid": tunnel.uid, "program": tunnel.program,
         }));
     }
 
@@ -136,7 +137,7 @@ impl Relay {
         }
     }
 
-    fn watch(&mut self, number: u32) {
+    pub fn watch(&mut self, number: u32) {
         if let Some(tunnel) = self.tunnels.get_mut(&number) {
             tunnel.watch(&self.epoll, number);
         }

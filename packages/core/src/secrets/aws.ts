@@ -1,4 +1,4 @@
-import { type GuardedSecret, SandboxerError, type SecretBinding } from "@sandboxer/contract";
+import { type GuardedSecret, SandboxerError } from "@sandboxer/contract";
 import type { Shape } from "./shape.ts";
 
 /** A key of AWS, which is an id, a secret to sign with, and perhaps a token. */
@@ -9,9 +9,6 @@ export interface AwsKey {
 }
 
 const WRITTEN = /^([A-Z0-9]{16,128}):([A-Za-z0-9/+=]{16,128})(?::([A-Za-z0-9/+=]{16,8192}))?$/;
-
-export const isSigning = (bindings: readonly SecretBinding[]): boolean =>
-  bindings.some(({ place }) => place.in === "aws-sigv4");
 
 /** Says nothing of what was there instead. */
 export function parseAwsKey(text: string): AwsKey {

@@ -6,12 +6,16 @@ import {
   type Sandbox,
   SandboxerError,
   type SandboxSpec,
+  type Terms,
+  useOf,
 } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import type { KeptSecret } from "../store/secret-store.ts";
-import { awsSigner, awsVariables, isSigning, parseAwsKey } from "./aws.ts";
+import { awsSigner, awsVariables, parseAwsKey } from "./aws.ts";
 import { authorizeSecrets, mayUse } from "./may-use.ts";
+import { checkMeaning } from "./meant.ts";
 import { bytesFor, placeholderOf, type Shape } from "./shape.ts";
+import { AGENT_VARIABLES, guardedKey, isForLogins } from "./ssh-key.ts";
 import { currentValue } from "./value.ts";
 
 /** Before anything is made: each of them is there, is the caller's to use, and can go somewhere. */
@@ -37,8 +41,7 @@ export async function admitSecrets(house: House, principal: Principal, spec: San
         hint: "`sandboxer secrets ls` shows those it may; their owner can grant more.",
       });
     }
-    const value = await currentValue(house, secret);
-    if (isSigning(secret.bindings)) parseAwsKey(value);
+    checkMeaning(secret.bindings, await currentValue(house, secret));
   }
 }
 
@@ -57,8 +60,10 @@ function drawIn(house: House, sandboxId: string, { id }: KeptSecret) {
 export async function placeholderVariables(house: House, sandbox: Sandbox): Promise<Record<string, string>> {
   const kept = await secretsOf(house, sandbox);
   const all = kept.map((one) => {
+    const use = useOf(one.bindings);
+    if (use === "ssh") return AGENT_VARIABLES;
     const placeholder = placeholderIn(house, sandbox.id, one);
-    if (!isSigning(one.bindings)) return { [one.variable]: placeholder };
+    if (use === "word") return { [one.variable]: placeholder };
     return awsVariables(one.variable, placeholder, drawIn(house, sandbox.id, one));
   });
   return Object.assign({}, ...all);
@@ -67,17 +72,31 @@ export async function placeholderVariables(house: House, sandbox: Sandbox): Prom
 /** What the guard puts in. One that its sandbox's owner may not use any more has no value. */
 export async function guardedSecrets(house: House, sandbox: Sandbox): Promise<GuardedSecret[]> {
   const kept = await secretsOf(house, sandbox);
+  const words = kept.filter((one) => !isForLogins(one));
   return Promise.all(
-    kept.map(async (one) => {
+    words.map(async (one) => {
       const { name, bindings } = one;
       const value = mayUse(one, sandbox.principalId) ? await available(house, one) : undefined;
       const placeholder = placeholderIn(house, sandbox.id, one);
-      if (!isSigning(bindings)) return { name, bindings, placeholder, ...(value !== undefined && { value }) };
+      if (useOf(bindings) === "word")
+        return { name, bindings, placeholder, ...(value !== undefined && { value }) };
       const key = value === undefined ? undefined : parseAwsKey(value);
       const signer = awsSigner(drawIn(house, sandbox.id, one), key);
       return { name, bindings, placeholder, signer, ...(key && { value: key.id }) };
     }),
   );
+}
+
+/** The keys that the guard signs logins with, and whether there is an agent for them at all. */
+export async function guardedKeys(house: House, sandbox: Sandbox): Promise<Pick<Terms, "keys" | "hasAgent">> {
+  const kept = (await secretsOf(house, sandbox)).filter(isForLogins);
+  const keys = await Promise.all(
+    kept.map(async (one) => {
+      const value = mayUse(one, sandbox.principalId) ? await available(house, one) : undefined;
+      return value === undefined ? [] : [guardedKey(one.name, value, one.bindings)];
+    }),
+  );
+  return { keys: keys.flat(), hasAgent: kept.length > 0 };
 }
 
 /** Who of those inside has which of them. */
@@ -107,7 +126,7 @@ async function secretsOf(house: House, { orgId, spec }: Sandbox): Promise<KeptSe
 async function available(house: House, secret: KeptSecret): Promise<string | undefined> {
   try {
     const value = await currentValue(house, secret);
-    if (isSigning(secret.bindings)) parseAwsKey(value);
+    checkMeaning(secret.bindings, value);
     return value;
   } catch (error) {
     house.report(`reading the secret ${secret.name}`, SandboxerError.from(error));

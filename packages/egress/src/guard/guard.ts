@@ -7,6 +7,7 @@ import { type Resolve, reasonOf } from "../resolve.ts";
 import { createStrangers } from "../secrets/strangers.ts";
 import { type Inspected, inspect } from "./inspection.ts";
 import { judgeConnection, judgeRequest } from "./judge.ts";
+import { type Asking, type LoginParts, serveLogins } from "./logins.ts";
 import type { Questions } from "./questions.ts";
 import type { Relay, RelayEvent } from "./relay.ts";
 import { changeWard, createWard, type Noted, nextEnd, type Protection, policyAt, type Ward } from "./ward.ts";
@@ -33,6 +34,8 @@ export class Decider {
   readonly #parts: GuardParts;
   readonly #wards = new Map<string, Ward>();
   readonly #inspected = new Map<number, Inspected>();
+  readonly #agents = new Map<number, Asking>();
+  readonly #loginParts: LoginParts;
   readonly #strangers = createStrangers();
   /** Connections that wait for somebody's word, and what to do when they do not any more. */
   readonly #waiting = new Map<number, () => void>();
@@ -40,6 +43,8 @@ export class Decider {
 
   constructor(parts: GuardParts) {
     this.#parts = parts;
+    const note = (sandbox: string, call: Noted) => void this.#write(sandbox, call);
+    this.#loginParts = { note, ask: parts.questions.ask };
   }
 
   protect(protection: Protection): void {
@@ -48,7 +53,7 @@ export class Decider {
     this.#wards.set(sandbox, ward);
     this.#lookAgainLater(ward);
     this.#strangers.learn(sandbox, protection.secrets);
-    this.#parts.relay.order({ op: "watch", sandbox, socket });
+    this.#parts.relay.order({ op: "watch", sandbox, socket, agent: protection.hasAgent });
   }
 
   change(sandbox: string, terms: Terms): void {
@@ -99,6 +104,8 @@ export class Decider {
 
   /** The relay brings a connection that is to be read. */
   take(tunnel: number, socket: Socket): void {
+    const agent = this.#agents.get(tunnel);
+    if (agent) return void serveLogins(socket, agent, this.#loginParts);
     const inspected = this.#inspected.get(tunnel);
     if (!inspected) return void socket.destroy();
     const { resolve, ca, misused, questions } = this.#parts;
@@ -110,6 +117,7 @@ export class Decider {
   async #open(opened: Opened): Promise<void> {
     const { sandbox, port, via, uid } = opened;
     const ward = this.#wards.get(sandbox);
+    if (ward && via === "ssh-agent") return this.#readLogins(opened.tunnel, { ward, uid });
     if (ward && opened.host === "") return this.#read(opened.tunnel, { ward, via, uid, scheme: "http" });
     const host = canonicalHost(opened.host);
     const attachmentId = ward && attachmentOf(ward.users, uid);
@@ -194,6 +202,12 @@ export class Decider {
     this.#parts.relay.order({ op: "inspect", tunnel });
   }
 
+  #readLogins(tunnel: number, agent: Asking): void {
+    this.#agents.set(tunnel, agent);
+    agent.ward.tunnels.set(tunnel, { stillAllowed: () => true });
+    this.#parts.relay.order({ op: "inspect", tunnel });
+  }
+
   /** What we did not foresee is refused, and stays the trouble of whoever caused it. */
   #fail(opened: Opened): void {
     const { port, via } = opened;
@@ -207,6 +221,7 @@ export class Decider {
 
   #over({ tunnel, reason, up, down }: Over): void {
     this.#inspected.delete(tunnel);
+    this.#agents.delete(tunnel);
     this.#waiting.get(tunnel)?.();
     for (const { sandbox, tunnels } of this.#wards.values()) {
       const noted = tunnels.get(tunnel)?.noted;

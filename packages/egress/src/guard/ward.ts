@@ -1,5 +1,5 @@
 import type { SecureContext } from "node:tls";
-import type { GuardedSecret, GuardedUsers, NetworkCall, Terms } from "@sandboxer/contract";
+import type { GuardedKey, GuardedSecret, GuardedUsers, NetworkCall, Terms } from "@sandboxer/contract";
 import { createContexts } from "../http/inspector.ts";
 import { compile, type Policy } from "../policy/compile.ts";
 import { type Book, openBook, withRetired } from "../secrets/book.ts";
@@ -25,6 +25,8 @@ export interface Ward {
   users: GuardedUsers;
   secrets: readonly GuardedSecret[];
   book: Book;
+  /** Keys that sign logins. */
+  keys: readonly GuardedKey[];
   readonly tunnels: Map<number, Tunnel>;
   /** What this sandbox takes for the certificate of a host. */
   readonly contextFor: (host: string) => SecureContext;
@@ -38,9 +40,10 @@ export interface Protection extends Terms {
 
 export function createWard({ sandbox, authority, socket: _, ...terms }: Protection): Ward {
   const contextFor = createContexts(authorityOf(authority));
-  const { users, secrets } = terms;
+  const { users, secrets, keys } = terms;
   const policy = policyAt(terms, Date.now());
-  return { sandbox, terms, policy, users, secrets, book: openBook(secrets), tunnels: new Map(), contextFor };
+  const book = openBook(secrets);
+  return { sandbox, terms, policy, users, secrets, keys, book, tunnels: new Map(), contextFor };
 }
 
 /** From now on these terms hold. */
@@ -48,6 +51,7 @@ export function changeWard(ward: Ward, terms: Terms): void {
   ward.terms = terms;
   ward.policy = policyAt(terms, Date.now());
   ward.users = terms.users;
+  ward.keys = terms.keys;
   ward.secrets = withRetired(ward.secrets, terms.secrets);
   ward.book = openBook(ward.secrets);
 }

@@ -4,7 +4,7 @@ import { formsOf } from "./forms.ts";
 import type { Needle } from "./scan.ts";
 
 /** Where in a request something stands. */
-export type Place = Exclude<SecretBinding["place"], Scope>;
+export type Place = Extract<SecretBinding["place"], { name: string }>;
 
 /** What a signature is for. */
 type Scope = Extract<SecretBinding["place"], { in: "aws-sigv4" }>;
@@ -122,7 +122,7 @@ function booked({ name, placeholder, value, signer, bindings }: GuardedSecret): 
 
 /** Names of headers are one however they are written; all others mean themselves. */
 function isSamePlace(own: SecretBinding["place"], asked: Place): boolean {
-  if (own.in === "aws-sigv4" || own.in !== asked.in) return false;
+  if (!("name" in own) || own.in !== asked.in) return false;
   return own.in === "header" ? own.name.toLowerCase() === asked.name.toLowerCase() : own.name === asked.name;
 }
 
