@@ -15,6 +15,8 @@ export const networkCallSchema = z.strictObject({
   address: z.string().optional(),
   /** Whose it is, where its user is told apart. */
   attachmentId: z.string().optional(),
+  /** The path of the program that asked, where it can be seen. */
+  binary: z.string().optional(),
   via: z.enum(["name", "http-proxy", "socks", "address", "ssh-agent"]),
   method: z.string().optional(),
   path: z.string().optional(),

@@ -64,16 +64,17 @@ async function follow(sandbox: Sandbox, from: number): Promise<void> {
   }
 }
 
-const HEAD = ["TIME", "VERDICT", "WHERE", "REQUEST", "RULE", "WHY"];
+const HEAD = ["TIME", "VERDICT", "WHERE", "REQUEST", "BINARY", "RULE", "WHY"];
 
 /** Names and paths are the sandbox's words. */
 function row(call: NetworkCall): string[] {
-  const { atMs, verdict, host, address, port, method, path, rule, reason } = call;
+  const { atMs, verdict, host, address, port, method, path, binary, rule, reason } = call;
   return [
     new Date(atMs).toISOString().slice(11, 19),
     verdict,
     printable(`${host ?? address ?? "?"}:${port}`),
     printable(method ? `${method} ${path ?? ""}` : "-"),
+    printable(binary ?? "-"),
     printable(rule ?? "-"),
     printable(reason ?? ""),
   ];

@@ -118,25 +118,28 @@ export class Decider {
     const { sandbox, port, via, uid } = opened;
     const ward = this.#wards.get(sandbox);
     if (ward && via === "ssh-agent") return this.#readLogins(opened.tunnel, { ward, uid });
-    if (ward && opened.host === "") return this.#read(opened.tunnel, { ward, via, uid, scheme: "http" });
+    const seen = opened.program ? { binary: opened.program } : {};
+    if (ward && opened.host === "")
+      return this.#read(opened.tunnel, { ward, via, uid, scheme: "http", ...seen });
     const host = canonicalHost(opened.host);
     const attachmentId = ward && attachmentOf(ward.users, uid);
-    const whose = attachmentId ? { attachmentId } : {};
+    const whose = { ...seen, ...(attachmentId && { attachmentId }) };
     const call = { atMs: Date.now(), port, via, ...whose, ...(host && { host: host.text }) };
     if (!ward || !host)
       return this.#refuse(opened, { ...call, verdict: "denied", reason: "this is no host" });
     const place = { host: host.text, port };
-    const decision = judgeConnection(ward, uid, place);
+    const wanted = { ...place, ...seen };
+    const decision = judgeConnection(ward, uid, wanted);
     if (decision.verdict === "denied") {
       // In the clear there is a way to say why: each request is denied with a sentence.
       if (port === 80 && via === "name")
-        return this.#read(opened.tunnel, { ward, via, uid, scheme: "http", place });
+        return this.#read(opened.tunnel, { ward, via, uid, scheme: "http", place, ...seen });
       return this.#refuse(opened, { ...call, ...decision });
     }
     const scheme = schemeOf(decision);
     // A name that is looked up is a word to whoever keeps it: not before somebody said yes.
     if (scheme && decision.asksEach)
-      return this.#read(opened.tunnel, { ward, via, uid, scheme, place }, decision);
+      return this.#read(opened.tunnel, { ward, via, uid, scheme, place, ...seen }, decision);
     const told = { ...call, ...(decision.rule && { rule: decision.rule }) };
     if (decision.verdict === "asked" && !(await this.#ask(opened, decision, place, attachmentId))) {
       return this.#refuse(opened, {
@@ -151,7 +154,7 @@ export class Decider {
       return this.#refuse(opened, { ...told, verdict: "denied", reason: addresses });
     }
     // While the name was looked up, the rules may have changed.
-    if (this.#wards.get(sandbox) !== ward || !isSame(decision, judgeConnection(ward, uid, place))) {
+    if (this.#wards.get(sandbox) !== ward || !isSame(decision, judgeConnection(ward, uid, wanted))) {
       return this.#refuse(opened, { ...told, verdict: "denied", reason: "the rules have changed" });
     }
     const verdict = decision.verdict === "asked" ? "allowed" : decision.verdict;
@@ -181,21 +184,23 @@ export class Decider {
     call: Noted,
   ): void {
     const place = { host: call.host ?? "", port };
+    const seen = call.binary ? { binary: call.binary } : {};
     const { carriage } = decision;
     const scheme = schemeOf(decision);
-    if (scheme) return this.#read(tunnel, { ward, via, uid, scheme, place, addresses }, decision);
+    if (scheme) return this.#read(tunnel, { ward, via, uid, scheme, place, addresses, ...seen }, decision);
     const noted = { ...call, address: addresses[0] ?? "" };
-    const stillAllowed = () => isSame(decision, judgeConnection(ward, uid, place));
+    const stillAllowed = () => isSame(decision, judgeConnection(ward, uid, { ...place, ...seen }));
     ward.tunnels.set(tunnel, { noted: { key: this.#write(ward.sandbox, noted), call: noted }, stillAllowed });
     const named = canonicalHost(place.host)?.kind === "name" ? { name: place.host } : {};
     this.#parts.relay.order({ op: "dial", tunnel, addresses, port, tls: carriage === "tls", ...named });
   }
 
   #read(tunnel: number, inspected: Inspected, decision?: Allowed): void {
-    const { ward, uid, place } = inspected;
+    const { ward, uid, place, binary } = inspected;
     this.#inspected.set(tunnel, inspected);
     const stillAllowed = () => {
-      if (place && decision && !isSame(decision, judgeConnection(ward, uid, place))) return false;
+      const wanted = place && { ...place, binary };
+      if (wanted && decision && !isSame(decision, judgeConnection(ward, uid, wanted))) return false;
       return !inspected.asked || judgeRequest(ward, uid, inspected.asked).verdict !== "denied";
     };
     ward.tunnels.set(tunnel, { stillAllowed });

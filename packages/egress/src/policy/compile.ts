@@ -9,6 +9,7 @@ export interface CompiledRule {
   readonly methods?: ReadonlySet<string>;
   readonly paths?: readonly RegExp[];
   readonly query?: Readonly<Record<string, string>>;
+  readonly binaries?: readonly RegExp[];
   readonly cidrs: readonly string[];
   /** Whether it can be judged only with the request in sight. */
   readonly needsRequest: boolean;
@@ -59,6 +60,7 @@ function compileRule(rule: NetworkRule, index: number): CompiledRule {
     ...(allowed && { methods: new Set(allowed) }),
     ...(paths && { paths: paths.map(compilePath) }),
     ...(query && { query }),
+    ...(rule.binaries && { binaries: rule.binaries.map(compilePath) }),
     cidrs: rule.cidrs ?? [],
     needsRequest,
     inspect: needsRequest || rule.inspect === true || protocol === "http",
