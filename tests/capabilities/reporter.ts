@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Reporter, SerializedError, TestCase, TestModule, TestSuite } from "vitest/node";
-import { type Counted, shortfalls, summary, tally } from "./tally.ts";
+import { type Counted, shortfalls, summary, tally, unsteadiness } from "./tally.ts";
 
 /** Closes a run: tests per capability, then the line that CI reads. In CI, fewer than promised is a failure. */
 export class CapabilityReporter implements Reporter {
@@ -17,8 +17,9 @@ export class CapabilityReporter implements Reporter {
     const loose = suites.reduce((sum, suite) => sum + suite.errors().length, unhandled.length);
     const counts = tally([...tests, ...Array.from({ length: loose }, () => LOOSE_ERROR)]);
     const short = process.env.CI ? shortfalls(counts, JSON.parse(readFileSync(this.#expected, "utf8"))) : [];
-    if (short.length > 0) process.exitCode = 1;
-    process.stdout.write(`${[...short.map((line) => `FAILED ${line}`), ...summary(counts)].join("\n")}\n`);
+    const wrong = [...short, ...unsteadiness(counts)];
+    if (wrong.length > 0) process.exitCode = 1;
+    process.stdout.write(`${[...wrong.map((line) => `FAILED ${line}`), ...summary(counts)].join("\n")}\n`);
   }
 }
 
@@ -34,5 +35,12 @@ function counted(test: TestCase): Counted {
     Object.assign(missing, meta.missing);
   }
   // A test that never got to run, as after Ctrl-C, has not passed.
-  return { state: state === "pending" ? "skipped" : state, requires: [...requires], missing };
+  const known = {
+    state: state === "pending" ? ("skipped" as const) : state,
+    requires: [...requires],
+    missing,
+  };
+  if (test.diagnostic()?.flaky !== true) return known;
+  const first = test.result().errors?.[0]?.message.split("\n", 1)[0];
+  return { ...known, secondTry: `${test.module.relativeModuleId} > ${test.fullName}: ${first}` };
 }

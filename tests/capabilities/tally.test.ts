@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Counted, shortfalls, summary, tally } from "./tally.ts";
+import { type Counted, shortfalls, summary, tally, unsteadiness } from "./tally.ts";
 
 const test = (
   state: Counted["state"],
@@ -25,6 +25,7 @@ describe("tally", () => {
       passed: 2,
       failed: 1,
       skipped: 2,
+      secondTries: [],
       capabilities: {
         root: { ran: 2, skipped: 1 },
         boxd: { ran: 1, skipped: 0 },
@@ -52,5 +53,18 @@ describe("tally", () => {
       "docker: 0 tests ran, and expected.json promises 1",
       "qemu: 0 tests ran, and expected.json promises 1",
     ]);
+  });
+
+  it("names who needed a second try, and fails a run with too many of them", () => {
+    const unsteady = (count: number) =>
+      tally(
+        Array.from({ length: count }, (_, at) => ({ ...test("passed"), secondTry: `test ${at}: too late` })),
+      );
+    expect(summary(unsteady(1))).toEqual([
+      "passed only at the second try: test 0: too late",
+      "1 passed, 0 failed, 0 skipped",
+    ]);
+    expect(unsteadiness(unsteady(4))).toEqual([]);
+    expect(unsteadiness(unsteady(5))).toEqual(["5 tests passed only at their second try, and 4 may"]);
   });
 });

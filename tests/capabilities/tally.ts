@@ -3,6 +3,8 @@ export interface Counted {
   readonly state: "passed" | "failed" | "skipped";
   readonly requires: readonly string[];
   readonly missing: Readonly<Record<string, string>>;
+  /** Its name and what it first failed with, where it passed only when it was tried again. */
+  readonly secondTry?: string;
 }
 
 export interface CapabilityCount {
@@ -16,8 +18,12 @@ export interface Tally {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  readonly secondTries: readonly string[];
   readonly capabilities: Readonly<Record<string, CapabilityCount>>;
 }
+
+/** So many may pass at their second try in one run. More is not chance but a fault. */
+const SECOND_TRIES_AT_MOST = 4;
 
 export function tally(tests: readonly Counted[]): Tally {
   const total = { passed: 0, failed: 0, skipped: 0 };
@@ -33,7 +39,15 @@ export function tally(tests: readonly Counted[]): Tally {
       };
     }
   }
-  return { ...total, capabilities };
+  const secondTries = tests.flatMap(({ secondTry }) => (secondTry === undefined ? [] : [secondTry]));
+  return { ...total, secondTries, capabilities };
+}
+
+/** A run in which too many tests needed a second try has failed, whatever they did then. */
+export function unsteadiness({ secondTries }: Tally): string[] {
+  const { length } = secondTries;
+  if (length <= SECOND_TRIES_AT_MOST) return [];
+  return [`${length} tests passed only at their second try, and ${SECOND_TRIES_AT_MOST} may`];
 }
 
 /** Capabilities of which fewer tests ran than the committed number: a machine that quietly lost one. */
@@ -53,6 +67,7 @@ export function summary(counts: Tally): string[] {
     return `  ${name.padEnd(width)}  ${ran} ran, ${skipped} skipped${why ? `: ${why}` : ""}`;
   });
   return [
+    ...counts.secondTries.map((line) => `passed only at the second try: ${line}`),
     ...(lines.length > 0 ? ["Tests by what they need of the machine", ...lines, ""] : []),
     `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`,
   ];
