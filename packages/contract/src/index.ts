@@ -323,6 +323,17 @@ export {
   storeSchema,
 } from "./stored.ts";
 export {
+  type IdentityChallenge,
+  identityChallengeSchema,
+  identitySchema,
+  type LeastIsolation,
+  type ProveIdentityBody,
+  proveIdentityBodySchema,
+  type TrustPolicy,
+  type TrustTier,
+  trustPolicySchema,
+} from "./trust.ts";
+export {
   type Audit,
   auditSchema,
   type CreateWebhookBody,

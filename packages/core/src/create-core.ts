@@ -1,5 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { type Extension, type Guard, newRowId, SandboxerError } from "@sandboxer/contract";
+import {
+  type Extension,
+  type Guard,
+  newRowId,
+  SandboxerError,
+  type TrustPolicy,
+  trustPolicySchema,
+} from "@sandboxer/contract";
 import { enterAccess, openAccess, standIn } from "./access.ts";
 import { apply } from "./apply.ts";
 import { getApproval, listApprovals } from "./approvals/approvals.ts";
@@ -68,6 +75,7 @@ import { takeSnapshot } from "./snapshots/take.ts";
 import { stop } from "./stop.ts";
 import type { Store } from "./store/store.ts";
 import { listStored, prune } from "./stored.ts";
+import { challengeIdentity, proveIdentity } from "./trust/identity.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
 import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
 
@@ -88,6 +96,8 @@ export interface CoreOptions {
   readonly orphanGraceMs?: number;
   /** How long a connection waits for somebody's word; two minutes, unless said otherwise. */
   readonly askPatienceMs?: number | undefined;
+  /** What isolation agents get, by how far they are known: the strongest there is, unless they are verified. */
+  readonly trust?: TrustPolicy | undefined;
   /** How webhooks get out: to the open internet and nowhere else, unless a test brings its own. */
   readonly webhookNetwork?: WebhookNetwork;
   /** Stays open when core closes. Without one, no sandbox can have a way out. */
@@ -145,6 +155,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     guard: options.guard,
     resident: options.resident ?? false,
     askPatienceMs: options.askPatienceMs ?? ASK_PATIENCE_MS,
+    trust: trustPolicySchema.parse(options.trust ?? {}),
     holdSliceMs: options.holdSliceMs ?? HOLD_SLICE_MS,
   };
   return house;
@@ -173,6 +184,8 @@ function verbsOf(house: House): Omit<Core, "start" | "close"> {
   return {
     authenticate: verb(authenticate),
     whoami: verb(whoami),
+    challengeIdentity: verb(challengeIdentity),
+    proveIdentity: verb(proveIdentity),
     createOrg: verb(createOrg),
     listOrgs: verb(listOrgs),
     createKey: verb(createKey),

@@ -59,7 +59,7 @@ async function make(
   const said = { profile, name, image, network, workspace, secrets, ttlMs };
   await needApproval(house, principal, "sandbox.create", { spec, said, exact: [said, spec] });
   // 2 plan
-  const plan = route(narrowed.spec, await house.registry.offers(), narrowed.routing);
+  const plan = route(narrowed.spec, await house.registry.offers(), narrowed.routing, narrowed.trust);
   if (plan.candidates.length === 0) throw noCandidate(plan);
 
   house.pass("create.planned");

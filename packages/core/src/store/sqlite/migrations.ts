@@ -16,6 +16,7 @@ import { FORSAKEN } from "./migrations/14-forsaken.ts";
 import { ORGS } from "./migrations/15-orgs.ts";
 import { SECRETS } from "./migrations/16-secrets.ts";
 import { APPROVALS } from "./migrations/17-approvals.ts";
+import { IDENTITIES } from "./migrations/18-identities.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -119,6 +120,7 @@ export const MIGRATIONS: readonly string[] = [
   ORGS,
   SECRETS,
   APPROVALS,
+  IDENTITIES,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */
