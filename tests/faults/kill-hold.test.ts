@@ -141,7 +141,7 @@ describe("time and gateways that are not there", () => {
     run.kill("SIGKILL");
     await exited;
     await expect.poll(() => readdirSync(`${home}/engine/boxes`), SOON).toEqual([]);
-    const ofHold = /boxd (hold|disks) /;
+    const ofHold = /boxd (hold|disks|waiting) /;
     expect(takeCensus(home).processes.filter((line) => !ofHold.test(line))).toEqual([]);
     // The next command of any kind settles the row.
     await cliOf(home).run(["ls"]);

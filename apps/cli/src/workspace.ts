@@ -12,7 +12,7 @@ export function addWorkspaceOptions(command: Command): Command {
       new Option(
         "--access <mode>",
         "what the sandbox may do with the folder (default: copy-on-write)",
-      ).choices(["read-only", "read-write", "copy-on-write"]),
+      ).choices(["read-only", "read-write", "copy-on-write", "mirror", "remote"]),
     )
     .option("--allow-sensitive", "also where the folder is, holds or is part of ~/.ssh, /etc and the like");
 }
@@ -40,16 +40,20 @@ export function workspaceOf(options: WorkspaceOptions): Pick<CreateBody, "worksp
 }
 
 /** The one that is named, or the newest that works on this folder. */
-export async function workspaceSandbox(client: Client, idOrName: string | undefined): Promise<Sandbox> {
+export async function workspaceSandbox(
+  client: Client,
+  idOrName: string | undefined,
+  mode: WorkspaceMode = "copy-on-write",
+): Promise<Sandbox> {
   if (idOrName !== undefined) return client.sandboxes.get(idOrName);
   const here = process.cwd();
   for await (const sandbox of client.sandboxes.all({ states: ["running"], limit: 200 })) {
     const { workspace } = sandbox.info.spec;
-    if (workspace?.mode === "copy-on-write" && isSame(workspace.source, here)) return sandbox;
+    if (workspace?.mode === mode && isSame(workspace.source, here)) return sandbox;
   }
   const { SandboxerError } = await import("@sandboxer/contract");
-  throw new SandboxerError("not_found", "no sandbox works on a copy of this folder", {
-    hint: "Name one, or make one with `sandboxer run -w . -- <command>`.",
+  throw new SandboxerError("not_found", `no sandbox works on this folder by ${mode}`, {
+    hint: `Name one, or make one with \`sandboxer create -w . --access ${mode}\`.`,
   });
 }
 

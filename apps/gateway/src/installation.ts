@@ -47,9 +47,12 @@ export interface Installation {
 
 /** One for each class of isolation that the operator lets the daemon give. */
 function dockerExtensions(home: string, { docker: { gvisor, ...options } }: Config): Extension[] {
-  const runc = createDockerExtension({ dir: join(home, "docker"), ...options });
+  const runc = createDockerExtension({ dir: join(home, "docker"), home, ...options });
   if (!gvisor) return [runc];
-  return [runc, createDockerExtension({ dir: join(home, "docker-gvisor"), ...options, runtime: "runsc" })];
+  return [
+    runc,
+    createDockerExtension({ dir: join(home, "docker-gvisor"), home, ...options, runtime: "runsc" }),
+  ];
 }
 
 /** What one home stands on: its store, its extensions and the core. The only place that names extensions. */
@@ -62,7 +65,7 @@ export async function openInstallation(
   makeHome(home);
   const config = options.config ?? (await loadConfig({ home }));
   const apiKey = openRootKey(home);
-  const store = openSqliteStore(join(home, "state.db"));
+  const store = openSqliteStore(join(home, "state.db"), { syncsAtClose: tethered });
   try {
     await enrolRootKey(store, apiKey);
     const extensions = [
@@ -89,6 +92,7 @@ export async function openInstallation(
       guard,
       failpoint,
       askPatienceMs: options.askPatienceMs,
+      volumesDir: join(home, "volumes"),
       snapshots: { dir: join(home, "snapshots"), privateKey: openSigningKey(home) },
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });

@@ -2,6 +2,7 @@ import type {
   Changes,
   CreateBody,
   ExecInput,
+  Mirror,
   Principal,
   Process,
   Sandbox,
@@ -11,12 +12,14 @@ import type { Once } from "@sandboxer/core";
 import { type InstallationOptions, openInstallation } from "./installation.ts";
 import { silent } from "./log.ts";
 
+const LIVING = ["running", "paused", "provisioning"] as const;
+
 /** A sandbox as a single command uses it; the SDK's handle has the same members. */
 export interface Handle {
   readonly id: string;
   readonly info: Sandbox;
   exec(input: ExecInput): Promise<Process & { resize(size: TerminalSize): Promise<void> }>;
-  readonly workspace: Changes;
+  readonly workspace: Changes & Mirror;
   destroy(): Promise<Sandbox>;
   through(attachmentId: string): Pick<Handle, "exec">;
 }
@@ -26,6 +29,7 @@ export interface Within {
   readonly sandboxes: {
     create(body: CreateBody, once?: Once): Promise<Handle>;
     get(idOrName: string): Promise<Handle>;
+    living(): Promise<readonly Sandbox[]>;
   };
   close(): Promise<void>;
 }
@@ -50,6 +54,7 @@ export async function openWithin(home: string, options: InstallationOptions): Pr
       changes: (options) => core.diff(principal, info.id, options),
       apply: (options) => core.apply(principal, info.id, options),
       rollback: (options) => core.rollback(principal, info.id, options),
+      sync: () => core.sync(principal, info.id),
     },
     destroy: () => core.destroy(principal, info.id),
   });
@@ -57,6 +62,7 @@ export async function openWithin(home: string, options: InstallationOptions): Pr
     sandboxes: {
       create: async (body, once) => handleOf(await core.create(principal, body, once)),
       get: async (idOrName) => handleOf(await core.get(principal, idOrName)),
+      living: async () => (await core.list(principal, { states: LIVING })).sandboxes,
     },
     async close() {
       await reconciled;

@@ -4,7 +4,9 @@ mod options;
 
 use crate::hold::failpoint::PLACES;
 use crate::wire::file_request::Limits;
-pub use options::{ApplyOptions, HoldOptions, RelayOptions, ServeOptions, UnpackOptions};
+pub use options::{
+    ApplyOptions, HoldOptions, MirrorOptions, RelayOptions, ServeOptions, UnpackOptions,
+};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,11 +27,15 @@ Usage:
       has none; with --deny-root, nothing is done as root. --guarded lays a way
       out for the guard and a network of its own before it, which takes the right to do so;
       programs do not get it. Programs inherit the environment that boxd was started with.
-  boxd apply (--box DIR/boxes/ID | --recover DIR) [--die-after N]
+  boxd apply (--box DIR/boxes/ID | --mirror DIR | --recover DIR) [--die-after N]
       Writes what a sandbox changed in its copy-on-write workspace into the folder that it is of:
       all or nothing. Reads a header and a layer, answers in JSON. See PROTOCOL.md.
+      --mirror does so for a sandbox with a copy of the folder, which its header names.
       --recover makes good what an apply of that folder left that died.
       --die-after is for tests: it ends as by kill -9 after the Nth thing that it does.
+  boxd mirror (--pin | --list | --pack)
+      The folder that a sandbox has a copy of: which one it is, what is in it, and some of that as
+      an archive. Reads a header in JSON. See PROTOCOL.md.
   boxd unpack (--to DIR [--plain] [--entries N] [--bytes N] | --remove DIR)
       Unpacks a layer of an image, a tar archive on standard input, into a folder that is there and
       empty; answers in JSON. --plain keeps neither owners nor what a layer says is gone.
@@ -46,6 +52,7 @@ pub enum Command {
     Serve(ServeOptions),
     Relay(RelayOptions),
     Apply(ApplyOptions),
+    Mirror(MirrorOptions),
     Unpack(UnpackOptions),
     Version,
     Help,
@@ -59,6 +66,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, S
         Some("serve") => parse_serve(arguments),
         Some("relay") => parse_relay(arguments),
         Some("apply") => parse_apply(arguments),
+        Some("mirror") => parse_mirror(arguments),
         Some("unpack") => parse_unpack(arguments),
         Some("--version" | "-V") => Ok(Command::Version),
         Some("--help" | "-h" | "help") => Ok(Command::Help),
@@ -132,6 +140,7 @@ fn parse_apply(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
         let value = value(&option, &mut arguments)?;
         match option.to_str() {
             Some("--box") => options.sandbox = Some(value.into()),
+            Some("--mirror") => options.mirror = Some(value.into()),
             Some("--recover") => options.recover = Some(value.into()),
             Some("--die-after") => {
                 let count = value.to_str().and_then(|text| text.parse().ok());
@@ -140,10 +149,25 @@ fn parse_apply(mut arguments: impl Iterator<Item = OsString>) -> Result<Command,
             _ => return Err(format!("unknown option {option:?}; see boxd --help")),
         }
     }
-    if options.sandbox.is_some() == options.recover.is_some() {
-        return Err("one of --box and --recover is needed".to_string());
+    let said = [&options.sandbox, &options.mirror, &options.recover];
+    if said.into_iter().flatten().count() != 1 {
+        return Err("one of --box, --mirror and --recover is needed".to_string());
     }
     Ok(Command::Apply(options))
+}
+
+fn parse_mirror(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
+    let asked = arguments.next();
+    let asked = match asked.as_ref().and_then(|option| option.to_str()) {
+        Some("--pin") => MirrorOptions::Pin,
+        Some("--list") => MirrorOptions::List,
+        Some("--pack") => MirrorOptions::Pack,
+        _ => return Err("one of --pin, --list and --pack is needed".to_string()),
+    };
+    match arguments.next() {
+        Some(more) => Err(format!("unknown option {more:?}; see boxd --help")),
+        None => Ok(Command::Mirror(asked)),
+    }
 }
 
 fn parse_unpack(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
@@ -228,6 +252,9 @@ mod tests {
             "relay",
             "apply",
             "apply --box a --recover b",
+            "apply --box a --mirror b",
+            "mirror",
+            "mirror --list --pack",
             "unpack",
             "unpack --to a --remove b",
             "unpack --to a --bytes x",

@@ -5,6 +5,7 @@ mod arguments;
 mod cgroup;
 mod disk;
 mod hold;
+mod mirror;
 mod relay;
 mod seccomp;
 mod serve;
@@ -32,6 +33,7 @@ fn main() {
             hold::run(&options).map_err(|error| (error.exit_code(), error.to_string()))
         }
         Ok(Command::Apply(options)) => apply::run(&options).map_err(|message| (1, message)),
+        Ok(Command::Mirror(options)) => mirror::run(&options).map_err(|message| (1, message)),
         Ok(Command::Unpack(options)) => unpack::run(&options).map_err(|message| (1, message)),
         Ok(Command::Serve(options)) => serve::run(&options).map_err(|message| (1, message)),
         Ok(Command::Relay(options)) => relay::run(&options).map_err(|message| (1, message)),

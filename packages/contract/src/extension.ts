@@ -9,7 +9,7 @@ import type { ExecRequest, Process, ProcessInfo, Terminals } from "./process.ts"
 import type { Snapshots } from "./snapshot.ts";
 import type { SandboxSpec } from "./spec.ts";
 import type { Stored } from "./stored.ts";
-import type { Changes } from "./workspace.ts";
+import type { Changes, Mirror } from "./workspace.ts";
 
 export interface CallContext {
   /** Every resource anywhere carries it; what carries another is never touched. */
@@ -55,8 +55,10 @@ export interface Users {
   /**
    * A user with this id, who shares the ordinary user's home and owns nothing in it; asked again,
    * the same. Gives the name to act under. `unsupported` where this sandbox has one user only.
+   * One that `writes` is of the ordinary user's group, which from then on may write there what it
+   * may read; what somebody keeps private stays so.
    */
-  admit(uid: number): Promise<string>;
+  admit(uid: number, options?: { readonly writes?: boolean }): Promise<string>;
 }
 
 /** A live connection to one sandbox. Closing it leaves the sandbox alone. */
@@ -74,6 +76,8 @@ export interface Box {
   readonly pty?: Terminals;
   readonly ports?: Ports;
   readonly workspace?: Changes;
+  /** There if and only if its workspace is a mirror. */
+  readonly mirror?: Mirror;
   readonly snapshots?: Snapshots;
   readonly users?: Users;
   /** Made with what was kept under the `setupKey`. */

@@ -74,6 +74,7 @@ export type {
 } from "./extension.ts";
 export { facetProblems } from "./facets.ts";
 export {
+  type AsUser,
   type ByteSource,
   type FileChange,
   type FileContent,
@@ -179,6 +180,8 @@ export {
   type Network,
   type NetworkRule,
   networkSchema,
+  secretsNamedIn,
+  secretWord,
 } from "./network.ts";
 export {
   digestSchema,
@@ -283,6 +286,7 @@ export {
 } from "./secret.ts";
 export {
   type ForkBody,
+  type ForkRequest,
   forkBodySchema,
   forkedSchema,
   type ImportOptions,
@@ -334,6 +338,13 @@ export {
   trustPolicySchema,
 } from "./trust.ts";
 export {
+  type CreateVolumeBody,
+  createVolumeBodySchema,
+  type Volume,
+  volumeListSchema,
+  volumeSchema,
+} from "./volume.ts";
+export {
   type Audit,
   auditSchema,
   type CreateWebhookBody,
@@ -372,10 +383,13 @@ export {
   type ChangesOptions,
   changesBodySchema,
   conflictsSchema,
+  type Mirror,
   type RollbackOptions,
   type RolledBack,
   rollbackBodySchema,
   rolledBackSchema,
+  type Synced,
+  syncedSchema,
   WORKSPACE_MODES,
   type Workspace,
   type WorkspaceChange,

@@ -32,7 +32,14 @@ export const profileRefSchema = z
 export const RESERVED_FIELDS = ["gpu", "browser", "desktop", "region"] as const;
 
 /** What may be done with a folder of the host, from least to most. */
-export const WORKSPACE_REACH = ["none", "read-only", "copy-on-write", "read-write"] as const;
+export const WORKSPACE_REACH = [
+  "none",
+  "read-only",
+  "remote",
+  "copy-on-write",
+  "mirror",
+  "read-write",
+] as const;
 
 /** What a sandbox of this kind is. A request may narrow it, never widen it. */
 export const profileSchema = z.strictObject({

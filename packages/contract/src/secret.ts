@@ -57,12 +57,12 @@ export function useOf(bindings: readonly SecretBinding[]): SecretUse {
   return place === "aws-sigv4" || place === "ssh" ? place : "word";
 }
 
+/** None: it goes only where a rule of a sandbox of its owner's writes it. */
 const bindingsSchema = z
   .array(secretBindingSchema)
-  .min(1)
   .max(32)
   .refine(
-    (bindings) => new Set(bindings.map((one) => useOf([one]))).size === 1,
+    (bindings) => new Set(bindings.map((one) => useOf([one]))).size <= 1,
     "a secret is put in, signs requests or signs logins; only one of these",
   );
 

@@ -1,7 +1,11 @@
 import { z } from "zod";
 
-/** `copy-on-write`: what the sandbox writes stays its own until it is applied. */
-export const WORKSPACE_MODES = ["read-only", "read-write", "copy-on-write"] as const;
+/**
+ * `copy-on-write`: what the sandbox writes stays its own until it is applied. The last two are copies
+ * of the folder: a `mirror` is brought to the same as the folder before and after each command, a
+ * `remote` is seeded once and from then on the sandbox's own.
+ */
+export const WORKSPACE_MODES = ["read-only", "read-write", "copy-on-write", "mirror", "remote"] as const;
 export const workspaceModeSchema = z.enum(WORKSPACE_MODES);
 export type WorkspaceMode = z.infer<typeof workspaceModeSchema>;
 
@@ -96,4 +100,24 @@ export interface Changes {
   apply(options?: ApplyOptions): Promise<Applied>;
   /** The workspace as the host has it, as before anything ran. */
   rollback(options?: RollbackOptions): Promise<RolledBack>;
+}
+
+export const syncedSchema = z.object({
+  /** What came back to the host; the first thousand. */
+  pulled: z.array(z.string()),
+  /** How many things went in. */
+  pushed: count,
+  /** Both sides had changed it: the host's keeps its name, the sandbox's lies beside it. */
+  kept: z.array(z.object({ path: z.string(), keptAs: z.string() })),
+  /** What git on the host would run, and links that lead out: they stay inside. */
+  heldBack: reasons,
+  /** Pipes, sockets and devices, which never leave a sandbox. */
+  skipped: count,
+});
+export type Synced = z.infer<typeof syncedSchema>;
+
+/** Of a sandbox whose workspace is a mirror. */
+export interface Mirror {
+  /** Brings both sides to the same: all of what comes back to the host, or nothing. */
+  sync(): Promise<Synced>;
 }

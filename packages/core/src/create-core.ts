@@ -7,7 +7,7 @@ import {
   type TrustPolicy,
   trustPolicySchema,
 } from "@sandboxer/contract";
-import { enterAccess, openAccess, standIn } from "./access.ts";
+import { enterAccess, openAccess, openVolume, standIn } from "./access.ts";
 import { apply } from "./apply.ts";
 import { getApproval, listApprovals } from "./approvals/approvals.ts";
 import { answerAsks } from "./approvals/connections.ts";
@@ -30,6 +30,7 @@ import { createDenials, recordIfDenied } from "./events/denials.ts";
 import { followEvents, listEvents, verifyAudit } from "./events/follow.ts";
 import { createJournal } from "./events/journal.ts";
 import { recordMisuses } from "./events/misuses.ts";
+import { createUses } from "./events/uses.ts";
 import { exec } from "./exec.ts";
 import { explain } from "./explain.ts";
 import { extend } from "./extend.ts";
@@ -75,7 +76,9 @@ import { takeSnapshot } from "./snapshots/take.ts";
 import { stop } from "./stop.ts";
 import type { Store } from "./store/store.ts";
 import { listStored, prune } from "./stored.ts";
+import { sync } from "./sync.ts";
 import { challengeIdentity, proveIdentity } from "./trust/identity.ts";
+import { createVolume, deleteVolume, getVolume, listVolumes } from "./volumes/volumes.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
 import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
 
@@ -112,6 +115,8 @@ export interface CoreOptions {
   readonly tethered?: boolean;
   /** Where snapshots are kept, and the key that vouches for them; without it there are none. */
   readonly snapshots?: ShelfOptions;
+  /** Where what is in volumes is kept; without it there are none. */
+  readonly volumesDir?: string;
   /** For tests. */
   readonly failpoint?: PassFailPoint;
 }
@@ -127,11 +132,13 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     store,
     clock,
     report,
+    volumesDir: options.volumesDir,
     shelf: options.snapshots && openShelf(options.snapshots),
     registry,
     boxes: createBoxes(onBroken),
     journal,
     denials: createDenials(journal, () => clock.nowMs(), report),
+    uses: createUses(journal, () => clock.nowMs(), report),
     reaper: createReaper(clock, (id) => expire(house, id), report),
     idle: createIdle({ store, clock, report, leftMs: (id, idleMs) => endIfUnused(house, id, idleMs) }),
     auditor: createAuditor({ registry, journal, clock, report, installationId }),
@@ -143,6 +150,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     pass: options.failpoint ?? (() => {}),
     creating: new Set(),
     teardowns: new Map(),
+    standing: new Map(),
     orphans: new Map(),
     orphanGraceMs: options.orphanGraceMs ?? ORPHAN_GRACE_MS,
     claims: new Map(),
@@ -250,7 +258,7 @@ const HOLD_SLICE_MS = 3_600_000;
 const ORPHAN_GRACE_MS = 900_000;
 const ASK_PATIENCE_MS = 120_000;
 
-/** Secrets, and what waits for somebody's word. */
+/** Secrets, volumes, and what waits for somebody's word. */
 function trustVerbs(verb: ReturnType<typeof onlyOurErrors>) {
   return {
     setSecret: verb(setSecret),
@@ -259,6 +267,11 @@ function trustVerbs(verb: ReturnType<typeof onlyOurErrors>) {
     grantSecret: verb(grantSecret),
     revokeSecret: verb(revokeSecret),
     deleteSecret: verb(deleteSecret),
+    createVolume: verb(createVolume),
+    listVolumes: verb(listVolumes),
+    getVolume: verb(getVolume),
+    deleteVolume: verb(deleteVolume),
+    openVolume: verb(openVolume),
     listApprovals: verb(listApprovals),
     getApproval: verb(getApproval),
     decideApproval: verb(decideApproval),
@@ -279,6 +292,7 @@ function insideVerbs(verb: ReturnType<typeof onlyOurErrors>) {
     diff: verb(diff),
     apply: verb(apply),
     rollback: verb(rollback),
+    sync: verb(sync),
     takeSnapshot: verb(takeSnapshot),
     fork: verb(fork),
     listSnapshots: verb(listSnapshots),

@@ -1,4 +1,11 @@
-import { type ExecInput, execRequestSchema, type Principal, type Process } from "@sandboxer/contract";
+import {
+  type ExecInput,
+  type ExecRequest,
+  execRequestSchema,
+  type Principal,
+  type Process,
+  type Sandbox,
+} from "@sandboxer/contract";
 import { needApproval } from "./approvals/need.ts";
 import { actingIn } from "./attachments/acting.ts";
 import { actAs, userOf } from "./attachments/confine.ts";
@@ -9,6 +16,7 @@ import { tellGuard } from "./network/terms.ts";
 import { parse } from "./parse.ts";
 import { authorize } from "./policy/authorize.ts";
 import { reach } from "./reach.ts";
+import { pullAfter, pushBefore } from "./sync.ts";
 
 const LONGEST_PROGRAM_NAME = 256;
 
@@ -29,7 +37,8 @@ export async function exec(
   const attachment = await actingIn(house, principal, sandbox);
   // A first use may have made it, and it may have less than those before it.
   if (attachment.rules || attachment.secrets) await tellGuard(house, sandbox);
-  const acting = { ...request, ...actAs(await userOf(attachment, box), request.user) };
+  const acting = { ...inWorkspace(request, sandbox), ...actAs(await userOf(attachment, box), request.user) };
+  await pushBefore(house, principal, sandbox, box);
   house.pass("exec.attached");
   // The program's name only: arguments and variables may hold secrets, and the log is forever.
   await house.journal.record({
@@ -44,5 +53,12 @@ export async function exec(
   house.auditor.ran(sandboxId, request.argv[0] ?? "");
   const process = await box.exec(acting, attachment.id);
   house.pass("exec.started");
-  return leasedProcess(house.leases, principal, box, process, "starter");
+  const synced = pullAfter(house, principal, sandbox, box, process);
+  return leasedProcess(house.leases, principal, box, synced, "starter");
+}
+
+/** Where there is a project, commands are about it; of one that is shown boxd itself knows. */
+function inWorkspace(request: ExecRequest, { spec: { workspace } }: Sandbox): ExecRequest {
+  const isCopy = workspace?.mode === "mirror" || workspace?.mode === "remote";
+  return isCopy && request.cwd === undefined ? { ...request, cwd: workspace.target } : request;
 }

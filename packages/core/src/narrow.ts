@@ -12,6 +12,7 @@ import { authorize, authorizeCreate, authorizeProfile } from "./policy/authorize
 import { withProfile } from "./profiles/profiles.ts";
 import { admitSecrets } from "./secrets/terms.ts";
 import { floorOf, trustOf } from "./trust/tier.ts";
+import { admitVolumes } from "./volumes/volumes.ts";
 
 /** What was asked, within its profile and within every link of the caller's chain. */
 export async function narrow(house: House, principal: Principal, asked: CreateBody) {
@@ -23,7 +24,8 @@ export async function narrow(house: House, principal: Principal, asked: CreateBo
   const allowed = authorizeCreate(principal.chain, { ...body, ...(network && { network }) });
   const trust = trustOf(house.trust, principal, house.clock.nowMs());
   const isolation = stronger(allowed.spec.isolation, floorOf(trust));
-  const spec = { ...allowed.spec, isolation, ...(pool !== undefined && { pool }) };
+  const asAsked = { ...allowed.spec, isolation, ...(pool !== undefined && { pool }) };
+  const spec = await admitVolumes(house, principal, asAsked);
   await admitSecrets(house, principal, spec);
   return { ...allowed, spec, trust, visibility: visibilityOf(principal, allowed), profile };
 }

@@ -1,9 +1,16 @@
-import { appliedSchema, type Changes, rolledBackSchema, workspaceChangeSchema } from "@sandboxer/contract";
+import {
+  appliedSchema,
+  type Changes,
+  type Mirror,
+  rolledBackSchema,
+  syncedSchema,
+  workspaceChangeSchema,
+} from "@sandboxer/contract";
 import type { Transport } from "./transport.ts";
 import { valuesOf } from "./values.ts";
 
-/** The contract's Changes, over HTTP. */
-export function openChanges(transport: Transport, sandboxPath: string): Changes {
+/** The contract's Changes and Mirror, over HTTP. */
+export function openChanges(transport: Transport, sandboxPath: string): Changes & Mirror {
   const at = (verb: string) => `${sandboxPath}/workspace/${verb}`;
   return {
     async changes(options = {}) {
@@ -11,5 +18,6 @@ export function openChanges(transport: Transport, sandboxPath: string): Changes 
     },
     apply: (options = {}) => transport.ask(appliedSchema, "POST", at("apply"), { json: options }),
     rollback: (options = {}) => transport.ask(rolledBackSchema, "POST", at("rollback"), { json: options }),
+    sync: () => transport.ask(syncedSchema, "POST", at("sync")),
   };
 }

@@ -4,13 +4,14 @@ import {
   changesBodySchema,
   rollbackBodySchema,
   rolledBackSchema,
+  syncedSchema,
   workspaceChangeSchema,
 } from "@sandboxer/contract";
 import { lineStream } from "./line-stream.ts";
 import { sandboxParams } from "./parameters.ts";
 import { route } from "./route.ts";
 
-/** A sandbox's copy-on-write workspace: what was changed, and what becomes of it. */
+/** A sandbox's workspace: what was changed in it, and what becomes of that. */
 export const workspaceRoutes = [
   route(
     {
@@ -51,5 +52,16 @@ export const workspaceRoutes = [
       answer: { type: "json", status: 200, schema: rolledBackSchema },
     },
     ({ core, principal, params, body }) => core.rollback(principal, params.id, body),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/sandboxes/{id}/workspace/sync",
+      operation: "workspace.apply",
+      summary: "Bring a mirror and the host's folder to the same, as happens around each command",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: syncedSchema },
+    },
+    ({ core, principal, params }) => core.sync(principal, params.id),
   ),
 ];

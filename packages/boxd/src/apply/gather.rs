@@ -9,6 +9,7 @@ use crate::sys::path::{self, PLAIN};
 use crate::tar::reader::Sink;
 use crate::tar::{self, Entry, Malformed, WHITEOUT};
 use crate::wire::failure::{Code, Failure};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
@@ -41,6 +42,15 @@ pub struct Gather<'a> {
     incoming: Vec<Incoming>,
     skipped: u64,
     file: Option<File>,
+    /// Of a mirror, what is wanted; of a layer, everything in it.
+    only: Option<Only>,
+    mtime: i64,
+}
+
+/// The things of an archive that are wanted, and how much they may be. It holds no deletions.
+pub struct Only {
+    pub paths: HashSet<PathBuf>,
+    pub bytes: u64,
 }
 
 pub struct Gathered {
@@ -52,7 +62,26 @@ impl<'a> Gather<'a> {
     pub fn into(stage: &'a Stage, target: &Target) -> Gather<'a> {
         let owner = (target.uid, target.gid);
         let (incoming, stage) = (Vec::new(), stage.folder.as_fd());
-        Gather { stage, owner, incoming, skipped: 0, file: None }
+        Gather { stage, owner, incoming, skipped: 0, file: None, only: None, mtime: 0 }
+    }
+
+    pub fn only(mut self, only: Only) -> Gather<'a> {
+        self.only = Some(only);
+        self
+    }
+
+    /// Whether the entry is to be taken. Each name is taken once: a second one of the same name is
+    /// none that an honest sandbox sends.
+    fn wants(&mut self, path: &PathBuf, entry: &Entry) -> Result<bool, Failure> {
+        let Some(only) = &mut self.only else {
+            return Ok(true);
+        };
+        if !only.paths.remove(path) {
+            return Ok(false);
+        }
+        let too_much = || Failure::new(Code::StorageFull, "more than a mirror takes at once");
+        only.bytes = only.bytes.checked_sub(entry.size).ok_or_else(too_much)?;
+        Ok(true)
     }
 
     pub fn take(&mut self) -> Gathered {
@@ -78,6 +107,10 @@ impl Sink for Gather<'_> {
             return Err(Failure::new(Code::StorageFull, "more than 1,000,000 changes"));
         }
         let path = archive_path::checked(&entry.path, MOST_DEPTH)?;
+        if !self.wants(&path, entry)? {
+            return Ok(());
+        }
+        self.mtime = entry.mtime;
         let Some(name) = path.file_name() else {
             return Err(Failure::invalid("the folder itself is no change"));
         };
@@ -85,7 +118,7 @@ impl Sink for Gather<'_> {
         let mode = entry.mode & 0o777;
         let failed = |error| Failure::about_path("the stage", &error);
         let (path, what) = match entry.kind {
-            tar::Kind::File if name.as_bytes().starts_with(WHITEOUT) => {
+            tar::Kind::File if self.only.is_none() && name.as_bytes().starts_with(WHITEOUT) => {
                 let name = OsStr::from_bytes(&name.as_bytes()[WHITEOUT.len()..]);
                 if entry.size > 0 || [b"".as_slice(), b".", b".."].contains(&name.as_bytes()) {
                     return Err(Failure::invalid("a deletion of nothing"));
@@ -125,12 +158,16 @@ impl Sink for Gather<'_> {
             Some(file) => {
                 file.write_all(bytes).map_err(|error| Failure::about_path("the stage", &error))
             }
+            None if self.only.is_some() => Ok(()),
             None => Err(Failure::invalid("a deletion of nothing")),
         }
     }
 
     fn entry_end(&mut self) -> Result<(), Failure> {
-        self.file = None;
+        if let (Some(file), Some(_)) = (self.file.take(), &self.only) {
+            // The time is how both sides are found to be the same afterwards.
+            let _ = link::set_mtime_of(file.as_fd(), self.mtime);
+        }
         Ok(())
     }
 }

@@ -13,13 +13,15 @@ mod conflict;
 mod die;
 mod gather;
 mod held_back;
-mod host;
+pub mod host;
 mod journal;
 mod known;
+mod mirror;
 mod plan;
 mod recover;
-mod stage;
-mod target;
+pub mod stage;
+pub mod target;
+mod wanted;
 
 use crate::arguments::ApplyOptions;
 use crate::tar::reader::Reader;
@@ -45,6 +47,14 @@ pub struct Asked {
     pub named: Vec<PathBuf>,
 }
 
+impl Asked {
+    fn parse(mut fields: Fields) -> Result<Asked, Failure> {
+        let named = fields.texts("paths")?.into_iter();
+        let clean = |text: String| PathBuf::from(text).components().collect::<PathBuf>();
+        Ok(Asked { force: fields.flag("force", false)?, named: named.map(clean).collect() })
+    }
+}
+
 /// Writes the answer to standard output; what goes wrong is part of it.
 pub fn run(options: &ApplyOptions) -> Result<(), String> {
     if let Some(count) = options.die_after {
@@ -53,7 +63,8 @@ pub fn run(options: &ApplyOptions) -> Result<(), String> {
     let outcome = match options {
         ApplyOptions { recover: Some(directory), .. } => recover::all(directory),
         ApplyOptions { sandbox: Some(directory), .. } => apply(directory),
-        _ => Err(Failure::invalid("--box or --recover is needed")),
+        ApplyOptions { mirror: Some(directory), .. } => mirror::land(directory),
+        _ => Err(Failure::invalid("--box, --mirror or --recover is needed")),
     };
     let answer = match outcome {
         Ok(answer) => answer,
@@ -66,7 +77,7 @@ pub fn run(options: &ApplyOptions) -> Result<(), String> {
 fn apply(box_directory: &std::path::Path) -> Result<Value, Failure> {
     let target = Target::of_box(box_directory)?;
     let mut input = io::stdin().lock();
-    let asked = read_header(&mut input)?;
+    let asked = Asked::parse(read_header(&mut input, MOST_HEADER)?)?;
     let stage = Stage::make(&target, &box_directory.join("../../applies"))?;
     let mut gather = Gather::into(&stage, &target);
     let outcome = receive(&mut input, &mut gather).and_then(|()| {
@@ -102,22 +113,19 @@ fn apply(box_directory: &std::path::Path) -> Result<Value, Failure> {
 }
 
 /// A length and that many bytes of JSON.
-fn read_header(input: &mut impl Read) -> Result<Asked, Failure> {
+fn read_header(input: &mut impl Read, most: u32) -> Result<Fields, Failure> {
     let broken = |error| Failure::internal("standard input", error);
     let mut length = [0; 4];
     input.read_exact(&mut length).map_err(broken)?;
     let length = u32::from_be_bytes(length);
-    if length > MOST_HEADER {
+    if length > most {
         return Err(Failure::new(Code::InvalidRequest, "the header is too long"));
     }
     let mut bytes = vec![0; length as usize];
     input.read_exact(&mut bytes).map_err(broken)?;
     let object = serde_json::from_slice(&bytes)
         .map_err(|error| Failure::invalid(format!("the header is no JSON: {error}")))?;
-    let mut fields = Fields::of(object);
-    let named = fields.texts("paths")?.into_iter();
-    let clean = |text: String| PathBuf::from(text).components().collect::<PathBuf>();
-    Ok(Asked { force: fields.flag("force", false)?, named: named.map(clean).collect() })
+    Ok(Fields::of(object))
 }
 
 fn receive(input: &mut impl Read, gather: &mut Gather) -> Result<(), Failure> {

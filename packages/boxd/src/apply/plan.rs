@@ -91,13 +91,18 @@ impl Plan {
             }
         }
         let mut plan = maker.plan;
-        plan.steps.sort_by_key(|step| match step.action {
+        plan.sort();
+        Ok(plan)
+    }
+
+    /// What goes makes room for what comes.
+    pub fn sort(&mut self) {
+        self.steps.sort_by_key(|step| match step.action {
             Action::Remove { .. } => 0,
             Action::Folder { .. } => 1,
             Action::Put { .. } => 2,
             Action::Mode { .. } => 3,
         });
-        Ok(plan)
     }
 
     pub fn paths(&self) -> Vec<String> {

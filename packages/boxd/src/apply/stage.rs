@@ -15,6 +15,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+/// What the name of every stage begins with.
+pub const PREFIX: &str = ".sandboxer-apply-";
+
 pub struct Stage {
     pub folder: OwnedFd,
     root: OwnedFd,
@@ -35,7 +38,7 @@ impl Stage {
             _ => {}
         }
         let unique = format!("{}-{}", std::process::id(), time::stamp_ns());
-        let name = OsString::from(format!(".sandboxer-apply-{unique}"));
+        let name = OsString::from(format!("{PREFIX}{unique}"));
         let note = notes.join(unique);
         let mut lock = File::create(&note).map_err(failed)?;
         lock.lock().map_err(failed)?;

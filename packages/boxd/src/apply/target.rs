@@ -39,6 +39,21 @@ impl Target {
     }
 }
 
+impl Target {
+    /// The one that a mirror was pinned to.
+    pub fn pinned(facts: &mut Fields) -> Result<Target, Failure> {
+        let path = PathBuf::from(facts.text("source")?);
+        let mut number = |name: &str| {
+            let text = facts.text(name)?;
+            text.parse().map_err(|_| Failure::invalid(format!("{name} is no number")))
+        };
+        let identity = (number("device")?, number("inode")?);
+        let (uid, gid) = (facts.small("uid")?, facts.small("gid")?);
+        let root = open(&path, identity)?;
+        Ok(Target { root, path, identity, uid, gid, since_ns: time::stamp_ns() })
+    }
+}
+
 /// The very folder, or nothing: another one under its name is not written to.
 pub fn open(path: &Path, identity: (u64, u64)) -> Result<OwnedFd, Failure> {
     let failed = |error| Failure::about_path(path.display(), &error);

@@ -31,6 +31,7 @@ pub struct RelayOptions {
 #[derive(Debug, PartialEq, Default)]
 pub struct ApplyOptions {
     pub sandbox: Option<PathBuf>,
+    pub mirror: Option<PathBuf>,
     pub recover: Option<PathBuf>,
     pub die_after: Option<u32>,
 }
@@ -41,4 +42,12 @@ pub struct UnpackOptions {
     pub remove: Option<PathBuf>,
     pub is_plain: bool,
     pub limits: Limits,
+}
+
+/// What is asked about the host's side of a mirror.
+#[derive(Debug, PartialEq)]
+pub enum MirrorOptions {
+    Pin,
+    List,
+    Pack,
 }

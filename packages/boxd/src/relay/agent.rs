@@ -22,7 +22,7 @@ impl Relay {
         };
         place.tunnels += 1;
         self.last_tunnel = self.last_tunnel.wrapping_add(1);
-        let tunnel = Tunnel::new(number, uid, None, OwnedFd::from(socket), None);
+        let tunnel = Tunnel::new(number, Some(uid), None, OwnedFd::from(socket), None);
         let open = json!({
             "event": "open", "tunnel": self.last_tunnel, "sandbox": place.sandbox,
             "host": "", "port": 0, "via": "ssh-agent", "uid": uid,

@@ -10,7 +10,7 @@ const REQUEST: u16 = 1;
 const HEADER: usize = 16;
 /// struct inet_diag_req_v2.
 const QUESTION: usize = 56;
-/// Where struct inet_diag_msg has the user.
+/// Where struct inet_diag_msg has the user, and then the file by which it is held.
 const UID_AT: usize = HEADER + 4 + 48 + 12;
 
 pub struct Owner {
@@ -20,8 +20,9 @@ pub struct Owner {
     pub inode: u32,
 }
 
-/// Of who connected from `from` to `to`.
-pub fn of(owners: impl AsFd, from: SocketAddrV4, to: SocketAddrV4) -> io::Result<Owner> {
+/// Of who connected from `from` to `to`; None for a connection whose program has closed it already:
+/// it was somebody's, and nobody knows whose.
+pub fn of(owners: impl AsFd, from: SocketAddrV4, to: SocketAddrV4) -> io::Result<Option<Owner>> {
     let socket = owners.as_fd();
     forget_old_answers(socket);
     descriptor::write(socket, &question(from, to))?;
@@ -32,11 +33,9 @@ pub fn of(owners: impl AsFd, from: SocketAddrV4, to: SocketAddrV4) -> io::Result
     if length < UID_AT + 8 || kind != BY_FAMILY || about != Some(&ports(from, to)[..]) {
         return Err(io::ErrorKind::NotFound.into());
     }
-    let number = |at: usize| -> io::Result<u32> {
-        let bytes = answer[at..].first_chunk().ok_or(io::ErrorKind::InvalidData)?;
-        Ok(u32::from_ne_bytes(*bytes))
-    };
-    Ok(Owner { uid: number(UID_AT)?, inode: number(UID_AT + 4)? })
+    let number = |at: usize| answer[at..].first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
+    let inode = number(UID_AT + 4).filter(|&inode| inode != 0);
+    Ok(number(UID_AT).zip(inode).map(|(uid, inode)| Owner { uid, inode }))
 }
 
 /// The socket is also in the sandbox's hands, so an answer may lie there that is not ours.
@@ -89,12 +88,14 @@ mod tests {
         let SocketAddr::V4(from) = client.local_addr().unwrap() else { panic!() };
         let owners = netlink::Netlink::open(netlink::SOCKETS).unwrap().into_socket();
         descriptor::set_nonblocking(&owners).unwrap();
-        let owner = of(&owners, from, to).unwrap();
+        let owner = of(&owners, from, to).unwrap().unwrap();
         assert_eq!(owner.uid, credentials::effective_uid());
         let link = format!("/proc/self/fd/{}", client.as_raw_fd());
         let name = format!("socket:[{}]", owner.inode);
         assert_eq!(std::fs::read_link(link).unwrap().to_str(), Some(&name[..]));
         let nobody = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 1);
         assert!(of(&owners, nobody, to).is_err());
+        drop(client);
+        assert!(of(&owners, from, to).unwrap().is_none(), "left open by the other side alone");
     }
 }

@@ -12,6 +12,7 @@ mod exec;
 mod family;
 mod feeding;
 mod files;
+pub use files::entry::{Entry, mtime_ms};
 pub use files::{archive_path, landing};
 mod frames;
 mod input;

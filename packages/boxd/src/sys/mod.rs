@@ -22,6 +22,8 @@ pub mod process;
 pub mod signal;
 pub mod sparse;
 pub mod spawn;
+pub mod splice;
+pub mod spot;
 pub mod steps;
 pub mod sync;
 pub mod time;

@@ -11,13 +11,14 @@ pub enum FileRequest {
     Mkdir { path: String, parents: bool, mode: Option<u32> },
     Move { from: String, to: String },
     Remove { path: String, recursive: bool },
+    Share { path: String },
     Chmod { path: String, mode: u32 },
     Symlink { path: String, target: String },
     Xattrs { path: String },
     SetXattr { path: String, name: String, value: String },
     RemoveXattr { path: String, name: String },
     Watch { path: String, recursive: bool },
-    Pack { path: String },
+    Pack { path: String, only: Vec<String> },
     Unpack { path: String, parents: bool, limits: Limits, is_layer: bool },
 }
 
@@ -65,10 +66,11 @@ impl FileRequest {
             "remove" => {
                 FileRequest::Remove { path: path()?, recursive: fields.flag("recursive", false)? }
             }
+            "share" => FileRequest::Share { path: path()? },
             "watch" => {
                 FileRequest::Watch { path: path()?, recursive: fields.flag("recursive", false)? }
             }
-            "pack" => FileRequest::Pack { path: path()? },
+            "pack" => FileRequest::Pack { path: path()?, only: fields.texts("only")? },
             "unpack" => FileRequest::Unpack {
                 path: path()?,
                 parents: fields.flag("parents", false)?,

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { SecureContext } from "node:tls";
 import { canonicalHost, type Misuse, type Terms } from "@sandboxer/contract";
 import type { Place } from "../http/authority.ts";
 import type { Decision } from "../policy/decide.ts";
@@ -10,13 +11,22 @@ import { judgeConnection, judgeRequest } from "./judge.ts";
 import { type Asking, type LoginParts, serveLogins } from "./logins.ts";
 import type { Questions } from "./questions.ts";
 import type { Relay, RelayEvent } from "./relay.ts";
-import { changeWard, createWard, type Noted, nextEnd, type Protection, policyAt, type Ward } from "./ward.ts";
+import {
+  changeWard,
+  createWard,
+  type Noted,
+  nextEnd,
+  type Protection,
+  policyAt,
+  type Tunnel,
+  type Ward,
+} from "./ward.ts";
 
 export interface GuardParts {
   readonly relay: Relay;
   readonly resolve: Resolve;
   /** Whom to trust on the far side of what is read. */
-  readonly ca: readonly string[];
+  readonly trust: SecureContext;
   /** The first word on a call, and later ones under the same key. */
   note(sandbox: string, key: number, call: Noted): void;
   watching(sandbox: string): void;
@@ -33,6 +43,8 @@ type Allowed = Exclude<Decision, { verdict: "denied" }>;
 export class Decider {
   readonly #parts: GuardParts;
   readonly #wards = new Map<string, Ward>();
+  /** Whose a tunnel is, for as long as it lasts. */
+  readonly #wardOf = new Map<number, Ward>();
   readonly #inspected = new Map<number, Inspected>();
   readonly #agents = new Map<number, Asking>();
   readonly #loginParts: LoginParts;
@@ -108,10 +120,10 @@ export class Decider {
     if (agent) return void serveLogins(socket, agent, this.#loginParts);
     const inspected = this.#inspected.get(tunnel);
     if (!inspected) return void socket.destroy();
-    const { resolve, ca, misused, questions } = this.#parts;
+    const { resolve, trust, misused, questions } = this.#parts;
     const note = (sandbox: string, call: Noted) => void this.#write(sandbox, call);
     const { isForeign } = this.#strangers;
-    void inspect(socket, inspected, { resolve, ca, note, misused, isForeign, ask: questions.ask });
+    void inspect(socket, inspected, { resolve, trust, note, misused, isForeign, ask: questions.ask });
   }
 
   async #open(opened: Opened): Promise<void> {
@@ -190,7 +202,7 @@ export class Decider {
     if (scheme) return this.#read(tunnel, { ward, via, uid, scheme, place, addresses, ...seen }, decision);
     const noted = { ...call, address: addresses[0] ?? "" };
     const stillAllowed = () => isSame(decision, judgeConnection(ward, uid, { ...place, ...seen }));
-    ward.tunnels.set(tunnel, { noted: { key: this.#write(ward.sandbox, noted), call: noted }, stillAllowed });
+    this.#keep(ward, tunnel, { noted: { key: this.#write(ward.sandbox, noted), call: noted }, stillAllowed });
     const named = canonicalHost(place.host)?.kind === "name" ? { name: place.host } : {};
     this.#parts.relay.order({ op: "dial", tunnel, addresses, port, tls: carriage === "tls", ...named });
   }
@@ -203,14 +215,19 @@ export class Decider {
       if (wanted && decision && !isSame(decision, judgeConnection(ward, uid, wanted))) return false;
       return !inspected.asked || judgeRequest(ward, uid, inspected.asked).verdict !== "denied";
     };
-    ward.tunnels.set(tunnel, { stillAllowed });
+    this.#keep(ward, tunnel, { stillAllowed });
     this.#parts.relay.order({ op: "inspect", tunnel });
   }
 
   #readLogins(tunnel: number, agent: Asking): void {
     this.#agents.set(tunnel, agent);
-    agent.ward.tunnels.set(tunnel, { stillAllowed: () => true });
+    this.#keep(agent.ward, tunnel, { stillAllowed: () => true });
     this.#parts.relay.order({ op: "inspect", tunnel });
+  }
+
+  #keep(ward: Ward, tunnel: number, kept: Tunnel): void {
+    ward.tunnels.set(tunnel, kept);
+    this.#wardOf.set(tunnel, ward);
   }
 
   /** What we did not foresee is refused, and stays the trouble of whoever caused it. */
@@ -220,23 +237,23 @@ export class Decider {
   }
 
   #refuse(opened: Opened, call: Noted): void {
-    this.#parts.relay.order({ op: "refuse", tunnel: opened.tunnel, reason: call.reason ?? "denied" });
     this.#write(opened.sandbox, call);
+    this.#parts.relay.order({ op: "refuse", tunnel: opened.tunnel, reason: call.reason ?? "denied" });
   }
 
   #over({ tunnel, reason, up, down }: Over): void {
     this.#inspected.delete(tunnel);
     this.#agents.delete(tunnel);
     this.#waiting.get(tunnel)?.();
-    for (const { sandbox, tunnels } of this.#wards.values()) {
-      const noted = tunnels.get(tunnel)?.noted;
-      tunnels.delete(tunnel);
-      if (!noted) continue;
-      // What was carried for a while was carried, however it ended.
-      const failed = down === 0 && reason !== "done" && reason !== "closed";
-      const ended = { ...(reason !== "done" && { reason }), ...(failed && { verdict: "failed" as const }) };
-      this.#parts.note(sandbox, noted.key, { ...noted.call, ...ended, upBytes: up, downBytes: down });
-    }
+    const ward = this.#wardOf.get(tunnel);
+    const noted = ward?.tunnels.get(tunnel)?.noted;
+    this.#wardOf.delete(tunnel);
+    ward?.tunnels.delete(tunnel);
+    if (!ward || !noted) return;
+    // What was carried for a while was carried, however it ended.
+    const failed = down === 0 && reason !== "done" && reason !== "closed";
+    const ended = { ...(reason !== "done" && { reason }), ...(failed && { verdict: "failed" as const }) };
+    this.#parts.note(ward.sandbox, noted.key, { ...noted.call, ...ended, upBytes: up, downBytes: down });
   }
 
   #write(sandbox: string, call: Noted): number {

@@ -15,7 +15,7 @@ export type RelayEvent =
       readonly host: string;
       readonly port: number;
       readonly via: "name" | "http-proxy" | "socks" | "ssh-agent";
-      /** Whose it is, as the sandbox counts users. */
+      /** Whose it is, as the sandbox counts users; `NOBODY_KNOWS` where it was closed too soon to tell. */
       readonly uid: number;
       /** Which program made it, where that can be seen. */
       readonly program?: string | null;

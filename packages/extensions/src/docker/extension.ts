@@ -2,9 +2,16 @@ import { chmod, mkdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Box, type Extension, type Manifest, SandboxerError } from "@sandboxer/contract";
+import {
+  type Box,
+  type Extension,
+  type Manifest,
+  SandboxerError,
+  type SandboxSpec,
+} from "@sandboxer/contract";
 import { Connection, dial, openBox } from "../_kit/boxd/index.ts";
 import { findBoxd } from "../_kit/boxd/path.ts";
+import { createMirrors } from "../_kit/mirror/mirrors.ts";
 import { type DockerApi, openDockerApi } from "./api.ts";
 import { describeContainer, nameOf } from "./container.ts";
 import { expectStatus } from "./failure.ts";
@@ -19,6 +26,8 @@ import { onGvisor, type Runtime } from "./runtime.ts";
 export interface DockerOptions {
   /** Where the sockets of this installation's containers are. */
   readonly dir: string;
+  /** Where this installation keeps everything; no sandbox is ever given a copy of it. */
+  readonly home?: string;
   readonly socketPath?: string;
   readonly boxdPath?: string;
   /** Where missing images may come from; from nowhere, unless said otherwise. */
@@ -38,6 +47,7 @@ export function createDockerExtension(options: DockerOptions): Extension {
   const manifest = manifestOf(runtime);
   const api = openDockerApi(socketPath);
   const hostId = hostname();
+  const mirrors = createMirrors(dir, boxdPath, options.home === undefined ? [dir] : [dir, options.home]);
   const socketDirOf = (ref: string) => join(dir, ref);
 
   const connect = async (ref: string): Promise<Connection | undefined> => {
@@ -45,7 +55,8 @@ export function createDockerExtension(options: DockerOptions): Extension {
     return socket && new Connection(socket, () => explainClose(api, ref));
   };
   const boxOf = async (ref: string, connection: Connection, bestEffort: string[] = []): Promise<Box> => {
-    const box = await openBox(connection, { ref, hostId, bestEffort });
+    const opened = await openBox(connection, { ref, hostId, bestEffort });
+    const box = { ...opened, ...(await mirrors.open(ref, connection)) };
     return runtime === "runsc" ? onGvisor(box) : box;
   };
 
@@ -63,31 +74,30 @@ export function createDockerExtension(options: DockerOptions): Extension {
     async create(spec, context) {
       const { image } = spec;
       if (image.kind !== "oci") throw new SandboxerError("unsupported", "docker takes oci images");
-      if (spec.persistence !== "ephemeral") {
-        throw new SandboxerError("unsupported", "docker's sandboxes are ephemeral");
-      }
+      refuseKept(spec);
       const bestEffort = notInForce(spec);
+      const copied = await mirrors.pin(spec);
       const ref = context.sandboxId;
-      const socketDir = socketDirOf(ref);
-      await mkdir(socketDir, { recursive: true, mode: 0o700 });
-      await chmod(socketDir, 0o700);
+      const socketDir = await madePrivate(socketDirOf(ref));
       const description = describeContainer({ ...spec, image }, context, { boxdPath, socketDir, runtime });
       const make = () => api.call("POST", `/containers/create?name=${nameOf(ref)}`, description);
       let made = await make();
       if (made.status === 404) {
-        const { progress, signal } = context;
-        await pullImage(api, { ref: image.ref, registries, progress, signal });
+        await pullImage(api, { ref: image.ref, registries, ...context });
         made = await make();
       }
       // Asked twice with the same id there is still one container, and it is this one.
       if (made.status === 409) return attach(ref);
       expectStatus(made, "creating a container", 201);
       expectStatus(await api.call("POST", `/containers/${nameOf(ref)}/start`), "starting it", 204, 304);
-      return boxOf(ref, await listening(ref, connect), bestEffort);
+      const connection = await listening(ref, connect);
+      if (copied) await mirrors.begin(ref, copied, connection);
+      return boxOf(ref, connection, bestEffort);
     },
 
     attach,
-    list: ({ installationId }) => listContainers(api, { installationId, hostId, extensionId: manifest.id }),
+    list: async ({ installationId }) =>
+      mirrors.keepOf(await listContainers(api, { installationId, hostId, extensionId: manifest.id })),
 
     async destroy(ref) {
       const answer = await api.call("DELETE", `/containers/${nameOf(ref)}?force=true&v=true`);
@@ -96,6 +106,7 @@ export function createDockerExtension(options: DockerOptions): Extension {
         if (Date.now() > deadline) throw new SandboxerError("extension_failed", `${ref} does not go away`);
       }
       await rm(socketDirOf(ref), { recursive: true, force: true });
+      await mirrors.forget(ref);
     },
 
     async extend(ref, ttlMs) {
@@ -112,6 +123,17 @@ export function createDockerExtension(options: DockerOptions): Extension {
 
     async close() {},
   };
+}
+
+function refuseKept({ persistence }: SandboxSpec): void {
+  if (persistence === "ephemeral") return;
+  throw new SandboxerError("unsupported", "docker's sandboxes are ephemeral");
+}
+
+async function madePrivate(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
+  return folder;
 }
 
 /** Started is not yet listening. */

@@ -1,4 +1,10 @@
-import { type CreateContext, DEFAULT_KEEP_MS, SandboxerError, type SandboxSpec } from "@sandboxer/contract";
+import {
+  type CreateContext,
+  DEFAULT_KEEP_MS,
+  type SandboxerError,
+  type SandboxSpec,
+} from "@sandboxer/contract";
+import { aboutFolder } from "../_kit/about-folder.ts";
 import type { Connection } from "../_kit/boxd/index.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
 import type { Hold } from "./hold.ts";
@@ -6,7 +12,7 @@ import type { Images } from "./images/images.ts";
 import { describeLacking, lackingFor, limitsFor } from "./limits.ts";
 import type { Pool } from "./pool.ts";
 import type { Root } from "./root.ts";
-import { workspaceFor } from "./workspace.ts";
+import { isMounted, workspaceFor } from "./workspace.ts";
 
 export interface Workshop {
   readonly hold: Hold;
@@ -25,31 +31,36 @@ export async function createThrough(
   context: CreateContext,
 ): Promise<{ connection: Connection; isSetUp: boolean; bestEffort: string[] }> {
   const { hold, pool, pass, explainClose } = workshop;
-  const { members, isSetUp } = await membersOf(workshop, spec, context);
+  const { members, isSetUp, identity } = await membersOf(workshop, spec, context);
   pass("local.image");
   if (context.tethered) await hold.tether(context.sandboxId);
   // Beside the create, which is not held up by it.
   const lacking = hold.lacking();
   lacking.catch(() => {});
   // A folder is pinned when it is mounted: too early for an owner who is not there yet.
-  const isPooled = !spec.workspace && !members.keeps && !members.layers;
+  const isPooled = !spec.workspace && !spec.volumes?.length && !members.keeps && !members.layers;
   try {
-    const claimed = isPooled ? await pool.claim(members) : undefined;
+    const claimed = isPooled ? await pool.claim(members, identity) : undefined;
     const connection = claimed ?? (await hold.create(members, () => explainClose(context.sandboxId)));
     return { connection, isSetUp, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
   } catch (error) {
     throw spec.workspace || isChosen(members.root) ? aboutFolder(error) : error;
   } finally {
-    if (isPooled) pool.replenishLater(members, spec.pool);
+    if (isPooled) pool.replenishLater(members, spec.pool, identity);
   }
 }
 
 /** What hold is asked with. */
 export async function membersOf({ images, ownFolders }: Workshop, spec: SandboxSpec, context: CreateContext) {
   const { sandboxId, installationId, tethered = false, layers } = context;
-  const { root: image, env, isSetUp } = await images.madeOf(spec.image, context);
+  const { root: image, env, isSetUp, identity } = await images.madeOf(spec.image, context);
   const { workspace, persistence, keepMs = DEFAULT_KEEP_MS, atEnd } = spec;
-  const root: Root = workspace ? { ...image, workspace: workspaceFor(workspace, ownFolders) } : image;
+  const shown = workspace && isMounted(workspace) && workspaceFor(workspace, ownFolders);
+  const root: Root = {
+    ...image,
+    mounts: [...image.mounts, ...volumesOf(spec)],
+    ...(shown && { workspace: shown }),
+  };
   const members = {
     id: sandboxId,
     installation: installationId,
@@ -65,19 +76,17 @@ export async function membersOf({ images, ownFolders }: Workshop, spec: SandboxS
     ...(layers && { layers }),
     ...(persistence !== "ephemeral" && { keeps: { keepMs, stopsAtEnd: atEnd !== "destroy" } }),
   };
-  return { members, isSetUp };
+  return { members, isSetUp, identity };
+}
+
+/** Folders of core's, which chose them itself. */
+function volumesOf({ volumes = [] }: SandboxSpec): Root["mounts"] {
+  return volumes.flatMap(({ source, target }) =>
+    source === undefined ? [] : [{ source, target, readOnly: false, owned: true }],
+  );
 }
 
 /** Whether it has folders of somebody's choice in it. */
 function isChosen({ judgesLowers, mounts }: Root): boolean {
   return judgesLowers === true || mounts.some(({ judged }) => judged);
-}
-
-export function aboutFolder(error: unknown): unknown {
-  if (!SandboxerError.is(error) || error.code !== "permission_denied") return error;
-  return new SandboxerError("policy_denied", error.message, {
-    details: { rule: "workspace" },
-    hint: "Choose a narrower folder. For a workspace, `allowSensitive` (--allow-sensitive) goes past this, and is recorded.",
-    cause: error,
-  });
 }

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { type Box, type Extension, SandboxerError } from "@sandboxer/contract";
 import { Connection, dial, openBox, openChanges, openSnapshots } from "../_kit/boxd/index.ts";
 import { findBoxd } from "../_kit/boxd/path.ts";
+import { createMirrors } from "../_kit/mirror/mirrors.ts";
+import { sensitivePlaces } from "../_kit/sensitive.ts";
 import { explain } from "./close.ts";
 import { createThrough } from "./create.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
@@ -17,9 +19,8 @@ import { metricsThrough } from "./metrics.ts";
 import { pauseThrough } from "./pause.ts";
 import { createPool, type Pool } from "./pool.ts";
 import { probeHost } from "./probe.ts";
-import { stopThrough } from "./stop.ts";
+import { type Open, stopThrough } from "./stop.ts";
 import { storedIn } from "./stored.ts";
-import { sensitivePlaces } from "./workspace.ts";
 
 export interface LocalOptions {
   /** Where this installation's sandboxes live. */
@@ -43,22 +44,18 @@ export function createLocalExtension(options: LocalOptions): Extension {
   const { store, images } = openImageRoom(options, hold, boxdPath, pass, ownFolders);
   const hostId = hostname();
   const landing = createLanding(dir, boxdPath);
+  const mirrors = createMirrors(dir, boxdPath, ownFolders);
 
   const explainClose = (ref: string) => explain(ref, () => heldBoxes(hold, hostId, ref));
 
   const pool = createPool(hold, poolSize, explainClose);
   const workshop = { hold, images, pool, pass, ownFolders, explainClose };
 
-  const open = async (
-    connection: Connection,
-    ref: string,
-    bestEffort: readonly string[],
-    workspaceTarget?: string,
-    below = 0,
-  ): Promise<Box> => {
+  const open: Open = async (connection, ref, bestEffort, workspaceTarget, below = 0) => {
     const box = await openBox(connection, { ref, hostId, bestEffort });
     return {
       ...box,
+      ...(await mirrors.open(ref, connection)),
       workspace: openChanges(connection, (layer, options) => landing.land(ref, layer, options)),
       snapshots: openSnapshots(connection, workspaceTarget, below),
     };
@@ -76,13 +73,15 @@ export function createLocalExtension(options: LocalOptions): Extension {
 
   return {
     manifest,
-    probe: () => probeHost(boxdPath),
+    probe: () => probeHost(boxdPath, hold.isThere),
 
     async create(spec, context) {
       const { sandboxId } = context;
       try {
+        const copied = await mirrors.pin(spec, context.layers);
         const { connection, bestEffort, isSetUp } = await createThrough(workshop, spec, context);
         pass("local.answered");
+        if (copied) await mirrors.begin(sandboxId, copied, connection);
         const below = (context.layers?.length ?? 0) + Number(isSetUp);
         const box = await open(connection, sandboxId, bestEffort, spec.workspace?.target, below);
         return { ...box, isSetUp };
@@ -96,24 +95,21 @@ export function createLocalExtension(options: LocalOptions): Extension {
     attach,
     async list() {
       await Promise.all([landing.recover(), store.sweep()]);
-      return heldBoxes(hold, hostId);
+      return mirrors.keepOf(await heldBoxes(hold, hostId));
     },
-
     async destroy(ref) {
       hold.untether(ref);
       await hold.call("destroy", { id: ref, graceMs: 0 });
+      await mirrors.forget(ref);
     },
 
     extend: async (ref, ttlMs) => void (await hold.call("extend", { id: ref, ttlMs })),
-
     pause: pauseThrough(hold),
     stop: stopThrough(workshop, open, attach),
     metrics: metricsThrough(hold),
     images: store,
     network: { door: (ref) => ({ socketPath: hold.socketOf(ref) }) },
-
     stored: () => storedIn(dir, hold),
-
     close: () => closeAll(store, pool, hold),
   };
 }

@@ -1,4 +1,3 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type Applied,
@@ -7,7 +6,8 @@ import {
   conflictsSchema,
   SandboxerError,
 } from "@sandboxer/contract";
-import { askBoxd } from "./boxd-command.ts";
+import { headed, recoverApplies } from "../_kit/boxd/applies.ts";
+import { askBoxd } from "../_kit/boxd/command.ts";
 
 const NAMED_AT_MOST = 5;
 
@@ -20,10 +20,7 @@ export interface Landing {
 
 /** The bytes of a layer pass through here unread: everything in it is hostile, and boxd takes it so. */
 export function createLanding(dir: string, boxdPath: string): Landing {
-  const recover = async (): Promise<void> => {
-    const left = await readdir(join(dir, "applies")).catch(() => []);
-    if (left.length > 0) await askBoxd(boxdPath, ["apply", "--recover", dir]);
-  };
+  const recover = () => recoverApplies(boxdPath, dir);
 
   return {
     recover,
@@ -33,14 +30,6 @@ export function createLanding(dir: string, boxdPath: string): Landing {
       return judge(await askBoxd(boxdPath, ["apply", "--box", join(dir, "boxes", ref)], input));
     },
   };
-}
-
-async function* headed(header: string, layer: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const text = Buffer.from(header);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(text.length);
-  yield Buffer.concat([length, text]);
-  yield* layer;
 }
 
 function judge({ conflicts, ...rest }: Record<string, unknown>): Applied {

@@ -1,7 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import { type Box, SandboxerError, type SandboxSpec, type StopFacet } from "@sandboxer/contract";
+import { aboutFolder } from "../_kit/about-folder.ts";
 import type { Connection } from "../_kit/boxd/index.ts";
-import { aboutFolder, membersOf, type Workshop } from "./create.ts";
+import { membersOf, type Workshop } from "./create.ts";
 import { heldBoxes } from "./held.ts";
 import { describeLacking, lackingFor } from "./limits.ts";
 
@@ -11,10 +12,10 @@ const PATIENCE_MS = 15_000;
 /** hold ends what is read when we are gone; this is for a hold that is gone as well. */
 const READ_AT_MOST_MS = 3_600_000;
 
-type Open = (
+export type Open = (
   connection: Connection,
   ref: string,
-  bestEffort: string[],
+  bestEffort: readonly string[],
   target?: string,
   below?: number,
 ) => Promise<Box>;

@@ -1,75 +1,19 @@
-import { homedir, userInfo } from "node:os";
-import { join } from "node:path";
 import type { Workspace } from "@sandboxer/contract";
-import type { MountedWorkspace, Sensitive } from "./root.ts";
+import { sensitivePlaces } from "../_kit/sensitive.ts";
+import type { MountedWorkspace } from "./root.ts";
 
-/** What runs this machine, or lets one be somebody else on it. */
-const OF_THE_SYSTEM = [
-  "/etc",
-  "/boot",
-  "/dev",
-  "/proc",
-  "/sys",
-  "/run",
-  "/var/run",
-  "/var/run/docker.sock",
-  "/var/lib/docker",
-  "/var/lib/containerd",
-  "/var/spool/cron",
-];
+type Mounted = Workspace & { readonly mode: MountedWorkspace["mode"] };
 
-/** What makes a person that person elsewhere. */
-const OF_A_PERSON = [
-  ".aws",
-  ".azure",
-  ".bash_history",
-  ".cargo",
-  ".config",
-  ".docker",
-  ".git-credentials",
-  ".gnupg",
-  ".kube",
-  ".local/share/keyrings",
-  ".mozilla",
-  ".netrc",
-  ".npm",
-  ".npmrc",
-  ".password-store",
-  ".pypirc",
-  ".ssh",
-  ".zsh_history",
-];
-
-/** A workspace may lie in these, but neither be nor hold one. */
-const TOO_WIDE = ["/", "/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/usr", "/var"];
+/** Whether the sandbox is shown the folder itself; of the others it has a copy. */
+export function isMounted(workspace: Workspace): workspace is Mounted {
+  return workspace.mode !== "mirror" && workspace.mode !== "remote";
+}
 
 /** boxd compares folders and not names, so neither links nor mounts get around it. */
 export function workspaceFor(
-  { source, target, mode, allowSensitive }: Workspace,
+  { source, target, mode, allowSensitive }: Mounted,
   ownFolders: readonly string[],
 ): MountedWorkspace {
   if (allowSensitive) return { source, target, mode, forbidden: [], tooWide: [] };
   return { source, target, mode, ...sensitivePlaces(ownFolders) };
-}
-
-/** What no folder that somebody names may have to do with. */
-export function sensitivePlaces(ownFolders: readonly string[]): Sensitive {
-  const homes = [...new Set([homedir(), ownHome(), process.env.HOME || homedir(), "/root"])];
-  return {
-    forbidden: [
-      ...OF_THE_SYSTEM,
-      ...ownFolders,
-      ...homes.flatMap((home) => OF_A_PERSON.map((name) => join(home, name))),
-    ],
-    tooWide: [...TOO_WIDE, ...homes],
-  };
-}
-
-/** As the machine has it; a user that it does not know has none. */
-function ownHome(): string {
-  try {
-    return userInfo().homedir;
-  } catch {
-    return homedir();
-  }
 }

@@ -4,7 +4,7 @@ pub mod archive_path;
 mod attributes;
 mod change;
 pub mod copy;
-mod entry;
+pub mod entry;
 mod folders;
 pub mod landing;
 pub mod list;
@@ -12,6 +12,7 @@ pub mod pack;
 pub mod place;
 pub mod read;
 pub mod remove;
+pub mod share;
 pub mod unpack;
 pub mod watch;
 mod whiteout;
@@ -42,10 +43,11 @@ pub fn begin(request: FileRequest, user: User, identity: Identity) -> Result<Beg
         FileRequest::Remove { path, recursive } => {
             remove::Removing::begin(&path, recursive, user, identity)
         }
+        FileRequest::Share { path } => share::Sharing::begin(&path, user, identity),
         FileRequest::Watch { path, recursive } => {
             watch::Watching::begin(&path, recursive, user, identity)
         }
-        FileRequest::Pack { path } => pack::Packing::begin(&path, user, identity),
+        FileRequest::Pack { path, only } => pack::Packing::begin(&path, only, user, identity),
         FileRequest::Unpack { path, parents, limits, is_layer } => {
             let what = unpack::What { limits, is_layer };
             unpack::Unpacking::begin(&path, parents, what, user, identity)

@@ -24,12 +24,19 @@ pub struct Packing {
     user: User,
     /// What is still to be packed, below the base.
     pending: Vec<PathBuf>,
+    /// What was named is packed, and of a folder itself alone.
+    is_named: bool,
     archive: Archive,
 }
 
 impl Packing {
     /// A directory's things are named as seen from it; a file by its own name.
-    pub fn begin(path: &str, user: User, identity: Identity) -> Result<Begun, Failure> {
+    pub fn begin(
+        path: &str,
+        only: Vec<String>,
+        user: User,
+        identity: Identity,
+    ) -> Result<Begun, Failure> {
         let path = place::absolute(path, &user)?;
         let failed = |error| Failure::about_path(&path, &error);
         let acting = act_as(&user, identity)?;
@@ -42,8 +49,13 @@ impl Packing {
             (place.directory, PathBuf::from(place.name))
         };
         drop(acting);
-        let packing =
-            Packing { base, shown: path, user, pending: vec![first], archive: Archive::default() };
+        let is_named = !only.is_empty();
+        let pending = match is_named {
+            true => only.into_iter().rev().map(PathBuf::from).collect(),
+            false => vec![first],
+        };
+        let archive = Archive::default();
+        let packing = Packing { base, shown: path, user, pending, is_named, archive };
         Ok(Begun::Streaming(json!({}), Work::Pack(packing)))
     }
 
@@ -86,7 +98,10 @@ impl Packing {
             path::open(self.base.as_fd(), relative, libc::O_PATH | libc::O_NOFOLLOW, 0, PLAIN);
         let thing = match thing {
             // It was listed and is gone by now.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && self.archive.entries > 0 => {
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound
+                    && (self.is_named || self.archive.entries > 0) =>
+            {
                 return Ok(());
             }
             outcome => outcome?,
@@ -108,7 +123,9 @@ impl Packing {
             libc::S_IFDIR => {
                 entry.kind = Kind::Directory;
                 entry.path.push(b'/');
-                self.list(relative)?;
+                if !self.is_named {
+                    self.list(relative)?;
+                }
             }
             libc::S_IFLNK => {
                 entry.kind = Kind::SymbolicLink;

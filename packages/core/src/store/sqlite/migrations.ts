@@ -16,7 +16,9 @@ import { FORSAKEN } from "./migrations/14-forsaken.ts";
 import { ORGS } from "./migrations/15-orgs.ts";
 import { SECRETS } from "./migrations/16-secrets.ts";
 import { APPROVALS } from "./migrations/17-approvals.ts";
-import { IDENTITIES } from "./migrations/18-identities.ts";
+import { PLANS } from "./migrations/18-plans.ts";
+import { VOLUMES } from "./migrations/19-volumes.ts";
+import { IDENTITIES } from "./migrations/20-identities.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -120,6 +122,8 @@ export const MIGRATIONS: readonly string[] = [
   ORGS,
   SECRETS,
   APPROVALS,
+  PLANS,
+  VOLUMES,
   IDENTITIES,
 ];
 

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { askBoxd } from "../boxd-command.ts";
+import { askBoxd } from "../../_kit/boxd/command.ts";
 
 /** Where things are made before they get their place, and go when they lose it. */
 export interface Aside {

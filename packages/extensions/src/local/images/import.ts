@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type ImagesFacet, SandboxerError } from "@sandboxer/contract";
-import { askBoxd } from "../boxd-command.ts";
+import { askBoxd } from "../../_kit/boxd/command.ts";
 import { readArchive } from "./archive.ts";
 import { decompressed } from "./checked-tar.ts";
 import { recordOf } from "./describe.ts";

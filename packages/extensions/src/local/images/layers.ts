@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ByteSource, SandboxerError } from "@sandboxer/contract";
-import { askBoxd } from "../boxd-command.ts";
+import { askBoxd } from "../../_kit/boxd/command.ts";
 import type { PassLocalFailPoint } from "../failpoint.ts";
 import type { Aside } from "./aside.ts";
 import { checkedTar, type Expected } from "./checked-tar.ts";

@@ -1,6 +1,7 @@
 import { type CreateContext, type ImagesFacet, type PullContext, SandboxerError } from "@sandboxer/contract";
+import type { Sensitive } from "../../_kit/sensitive.ts";
 import { identifyHost } from "../host-image.ts";
-import type { Made, Sensitive } from "../root.ts";
+import type { Made } from "../root.ts";
 import { type Ground, openGround, type StoreOptions } from "./ground.ts";
 import { importImage } from "./import.ts";
 import { pullImage } from "./pull.ts";

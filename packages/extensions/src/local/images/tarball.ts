@@ -3,7 +3,8 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, open, readlink, realpath } from "node:fs/promises";
 import { basename, sep } from "node:path";
 import { SandboxerError } from "@sandboxer/contract";
-import type { Sensitive } from "../root.ts";
+import type { Sensitive } from "../../_kit/sensitive.ts";
+
 import type { Ground } from "./ground.ts";
 import { importImage } from "./import.ts";
 import type { ImageRecord } from "./shelf.ts";

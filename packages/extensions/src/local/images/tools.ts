@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { SandboxerError } from "@sandboxer/contract";
-import type { Made, Mount, Sensitive } from "../root.ts";
+import type { Sensitive } from "../../_kit/sensitive.ts";
+import type { Made, Mount } from "../root.ts";
 
 /** As boxd has it where nobody says otherwise. */
 const USUAL_PATH = "/run/boxd/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

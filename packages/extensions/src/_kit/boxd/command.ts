@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { type ByteSource, SandboxerError } from "@sandboxer/contract";
-import { fromFailure } from "../_kit/boxd/failure.ts";
+import { fromFailure } from "./failure.ts";
 
 const MAXIMUM_ANSWER_CHARACTERS = 64 << 20;
+const MAXIMUM_WORDS = 4_096;
 
 /** boxd for one task: something on its standard input, an answer in JSON. */
 export async function askBoxd(
@@ -61,5 +62,36 @@ async function answerOf(child: ChildProcess, command = ""): Promise<Record<strin
     return JSON.parse(text) as Record<string, unknown>;
   } catch (cause) {
     throw new SandboxerError("extension_failed", `boxd ${command} gave no answer`, { cause });
+  }
+}
+
+/** boxd for one task whose answer is bytes. It has failed unless it says at its end that it has not. */
+export async function* readBoxd(
+  boxdPath: string,
+  args: readonly string[],
+  header: unknown,
+): AsyncGenerator<Uint8Array> {
+  const child = spawn(boxdPath, args, { stdio: ["pipe", "pipe", "pipe"], env: {} });
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (part: string) => {
+    said = (said + part).slice(-MAXIMUM_WORDS);
+  });
+  const closed = once(child, "close") as Promise<[number | null]>;
+  child.stdin.on("error", () => {});
+  child.stdin.end(JSON.stringify(header));
+  try {
+    yield* child.stdout as AsyncIterable<Uint8Array>;
+    const [code] = await closed;
+    if (code !== 0) throw failureIn(said, args[0]);
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+function failureIn(said: string, command = ""): SandboxerError {
+  try {
+    return fromFailure(JSON.parse(said.slice(said.indexOf("{"))).failure);
+  } catch (cause) {
+    return new SandboxerError("extension_failed", `boxd ${command} gave no answer`, { cause });
   }
 }

@@ -1,0 +1,50 @@
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Fact } from "./facts.ts";
+import type { Pinned } from "./host-folder.ts";
+import type { Base } from "./merge.ts";
+
+/** What a mirror has to know after a restart. Without a base both sides have never agreed on anything. */
+export interface MirrorState {
+  readonly mode: "mirror" | "remote";
+  readonly target: string;
+  readonly pinned: Pinned;
+  readonly base: Base;
+}
+
+/** As it is on the disk, written by nobody but us. */
+interface Written extends Omit<MirrorState, "base"> {
+  readonly schema: 1;
+  readonly base: { readonly host: [string, Fact][]; readonly inside: [string, Fact][] };
+}
+
+/** One file for each sandbox that has a copy of a folder, beside what its extension keeps of it. */
+export function mirrorStates(dir: string) {
+  const folder = join(dir, "mirrors");
+  const pathOf = (ref: string) => join(folder, `${ref}.json`);
+  return {
+    pathOf,
+    async read(ref: string): Promise<MirrorState | undefined> {
+      const text = await readFile(pathOf(ref), "utf8").catch(() => undefined);
+      if (text === undefined) return undefined;
+      const { base, schema: _, ...rest } = JSON.parse(text) as Written;
+      return { ...rest, base: { host: new Map(base.host), inside: new Map(base.inside) } };
+    },
+    /** The old or the new, whatever happens meanwhile. */
+    async write(ref: string, { base, ...rest }: MirrorState): Promise<void> {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const sides = { host: [...base.host], inside: [...base.inside] };
+      const written: Written = { schema: 1, ...rest, base: sides };
+      const draft = `${pathOf(ref)}.${process.pid}.new`;
+      await writeFile(draft, JSON.stringify(written), { mode: 0o600 });
+      await rename(draft, pathOf(ref));
+    },
+    forget: (ref: string) => rm(pathOf(ref), { force: true }),
+    /** Forgets those whose sandbox ended by itself. */
+    async sweep(living: ReadonlySet<string>): Promise<void> {
+      for (const name of await readdir(folder).catch(() => [])) {
+        if (!living.has(name.split(".")[0] ?? "")) await rm(join(folder, name), { force: true });
+      }
+    },
+  };
+}
