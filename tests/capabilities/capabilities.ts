@@ -110,6 +110,12 @@ export const CAPABILITIES = {
     }
     return { go: GO.find((path) => existsSync(path)) ?? "go" };
   },
+  /** OpenSSH, both sides of it. */
+  sshd: async () => {
+    await CAPABILITIES.root();
+    await ensureDebianPackage("openssh-client");
+    return program("openssh-server", "/usr/sbin/sshd");
+  },
   bubblewrap: () => program("bubblewrap", "/usr/bin/bwrap"),
   runc: () => program("runc", "/usr/sbin/runc"),
   "docker-registry": () => program("docker-registry", "/usr/bin/docker-registry"),

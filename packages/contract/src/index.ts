@@ -89,27 +89,7 @@ export {
   unpackedSchema,
   type WriteOptions,
 } from "./files.ts";
-export {
-  type Elevated,
-  elevatedSchema,
-  type Guard,
-  type GuardAsk,
-  type GuardDoor,
-  type GuardedSecret,
-  type GuardedUsers,
-  guardedSecretSchema,
-  guardedUsersSchema,
-  type Misuse,
-  misuseSchema,
-  type NetworkCall,
-  type NetworkCallList,
-  networkCallListSchema,
-  networkCallSchema,
-  type Protected,
-  type SpentBudget,
-  spentBudgetSchema,
-  type Terms,
-} from "./guard.ts";
+export * from "./guard.ts";
 export { canonicalHost, type Host, type HostPattern, parseHostPattern } from "./host.ts";
 export {
   extensionIdSchema,
@@ -279,10 +259,12 @@ export {
   rotateSecretBodySchema,
   type Secret,
   type SecretBinding,
+  type SecretUse,
   type SetSecretBody,
   secretListSchema,
   secretSchema,
   setSecretBodySchema,
+  useOf,
 } from "./secret.ts";
 export {
   type ForkBody,
@@ -326,6 +308,17 @@ export {
   type StoreReport,
   storeSchema,
 } from "./stored.ts";
+export {
+  type IdentityChallenge,
+  identityChallengeSchema,
+  identitySchema,
+  type LeastIsolation,
+  type ProveIdentityBody,
+  proveIdentityBodySchema,
+  type TrustPolicy,
+  type TrustTier,
+  trustPolicySchema,
+} from "./trust.ts";
 export {
   type CreateVolumeBody,
   createVolumeBodySchema,

@@ -76,6 +76,15 @@ export const egressRuleSchema = z.strictObject({
   /** Addresses inside a network that this host may have. Loopback and link-local cannot be named. */
   cidrs: z.array(cidrSchema).max(16).optional(),
   /**
+   * Programs it is for, by the path of what runs: globs, as paths have them. It tells programs apart,
+   * not intents. Whose program cannot be seen is none of them; a rule that denies then denies.
+   */
+  binaries: z
+    .array(z.string().startsWith("/", "a program's path begins with /").max(1_024))
+    .min(1)
+    .max(64)
+    .optional(),
+  /**
    * Written into every request that it allows, instead of what the program wrote. `${secrets.NAME}` is
    * that secret of the sandbox's, through TLS alone.
    */

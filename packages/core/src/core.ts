@@ -25,6 +25,7 @@ import type {
   ExtendBody,
   Files,
   ForkBody,
+  IdentityChallenge,
   ImageQuery,
   ImportImageOptions,
   ImportOptions,
@@ -38,6 +39,7 @@ import type {
   Probe,
   Process,
   ProcessInfo,
+  ProveIdentityBody,
   PruneBody,
   Pruned,
   PublishedProfile,
@@ -75,6 +77,8 @@ export interface Core {
   /** Who holds this key. `unauthenticated` when nobody does. */
   authenticate(apiKey: string): Promise<Principal>;
   whoami(principal: Principal): Promise<Whoami>;
+  challengeIdentity(principal: Principal): Promise<IdentityChallenge>;
+  proveIdentity(principal: Principal, body: ProveIdentityBody): Promise<Whoami>;
   /** A tenant of its own with its root key. The installation's root key's alone. */
   createOrg(principal: Principal, body: CreateOrgBody, once?: Once): Promise<CreatedOrg>;
   listOrgs(principal: Principal): Promise<Org[]>;

@@ -1,5 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { type Extension, type Guard, newRowId } from "@sandboxer/contract";
+import {
+  type Extension,
+  type Guard,
+  newRowId,
+  type TrustPolicy,
+  trustPolicySchema,
+} from "@sandboxer/contract";
 import { createBoxes } from "./boxes.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { createDenials } from "./events/denials.ts";
@@ -44,6 +50,8 @@ export interface CoreOptions {
   readonly orphanGraceMs?: number;
   /** How long a connection waits for somebody's word; two minutes, unless said otherwise. */
   readonly askPatienceMs?: number | undefined;
+  /** What isolation agents get, by how far they are known: the strongest there is, unless they are verified. */
+  readonly trust?: TrustPolicy | undefined;
   /** How webhooks get out: to the open internet and nowhere else, unless a test brings its own. */
   readonly webhookNetwork?: WebhookNetwork;
   /** Stays open when core closes. Without one, no sandbox can have a way out. */
@@ -109,6 +117,7 @@ export async function openHouse(options: CoreOptions, onBroken: (sandboxId: stri
     guard: options.guard,
     resident: options.resident ?? false,
     askPatienceMs: options.askPatienceMs ?? ASK_PATIENCE_MS,
+    trust: trustPolicySchema.parse(options.trust ?? {}),
     holdSliceMs: options.holdSliceMs ?? HOLD_SLICE_MS,
   };
   return house;

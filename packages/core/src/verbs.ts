@@ -46,6 +46,7 @@ import { takeSnapshot } from "./snapshots/take.ts";
 import { stop } from "./stop.ts";
 import { listStored, prune } from "./stored.ts";
 import { sync } from "./sync.ts";
+import { challengeIdentity, proveIdentity } from "./trust/identity.ts";
 import { createVolume, deleteVolume, getVolume, listVolumes } from "./volumes/volumes.ts";
 import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
 
@@ -59,6 +60,8 @@ export function verbsOf(verb: Verb): Omit<Core, "start" | "close"> {
   return {
     authenticate: verb(authenticate),
     whoami: verb(whoami),
+    challengeIdentity: verb(challengeIdentity),
+    proveIdentity: verb(proveIdentity),
     createOrg: verb(createOrg),
     listOrgs: verb(listOrgs),
     createKey: verb(createKey),

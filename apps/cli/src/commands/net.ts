@@ -64,11 +64,11 @@ async function follow(sandbox: Sandbox, from: number): Promise<void> {
   }
 }
 
-const HEAD = ["TIME", "VERDICT", "WHERE", "ADDRESS", "WHO", "REQUEST", "UP", "DOWN", "RULE", "WHY"];
+const HEAD = ["TIME", "VERDICT", "WHERE", "ADDRESS", "WHO", "REQUEST", "BINARY", "UP", "DOWN", "RULE", "WHY"];
 
 /** Names and paths are the sandbox's words. */
 function row(call: NetworkCall): string[] {
-  const { atMs, verdict, host, address, port, attachmentId, method, path, rule, reason } = call;
+  const { atMs, verdict, host, address, port, attachmentId, method, path, binary, rule, reason } = call;
   return [
     new Date(atMs).toISOString().slice(11, 19),
     verdict,
@@ -76,6 +76,7 @@ function row(call: NetworkCall): string[] {
     printable(address ?? "-"),
     printable(attachmentId ?? "-"),
     printable(method ? `${method} ${path ?? ""}` : "-"),
+    printable(binary ?? "-"),
     `${call.upBytes ?? "-"}`,
     `${call.downBytes ?? "-"}`,
     printable(rule ?? "-"),

@@ -1,6 +1,6 @@
 import type { Secret, SecretBinding } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { binding, sourceOf } from "../secret.ts";
+import { binding, placeText, sourceOf } from "../secret.ts";
 import { span, table } from "../table.ts";
 
 interface SetOptions {
@@ -104,7 +104,7 @@ async function ls({ json }: Options): Promise<void> {
 }
 
 function row({ name, ref, bindings, grants, rotatedAtMs }: Secret): string[] {
-  const places = bindings.map(({ host, place }) => `${host} ${place.in}:${place.name}`);
+  const places = bindings.map(({ host, place }) => `${host} ${placeText(place)}`);
   const keys = grants.map(({ keyId }) => keyId);
   return [name, ref, places.join(", "), keys.join(", "), span(Date.now() - rotatedAtMs)];
 }

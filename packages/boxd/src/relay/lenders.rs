@@ -7,10 +7,10 @@ use crate::sys::{epoll, time};
 use serde_json::json;
 
 impl Relay {
-    pub fn borrow(&mut self, sandbox: String, socket: &str) {
+    pub fn borrow(&mut self, sandbox: String, socket: &str, agent: bool) {
         self.leave(&sandbox);
         let first_address = (time::since_boot_ms() as u16).wrapping_mul(40_503);
-        match Place::ask(sandbox.clone(), socket, first_address) {
+        match Place::ask(sandbox.clone(), socket, agent, first_address) {
             Ok(place) => {
                 self.last_place = self.last_place.wrapping_add(1);
                 let token = Source::Lender(self.last_place).token();

@@ -2,6 +2,8 @@
 //! guard, whose words come on standard input; without them nothing is dialled, and when they end,
 //! so does the relay, and with it every tunnel.
 
+mod agent;
+mod caller;
 mod carriage;
 mod deadlines;
 mod flow;
@@ -132,6 +134,7 @@ impl Relay {
         for event in events {
             match Source::of(event.token) {
                 Source::Listener(number) => self.welcome(number),
+                Source::Agent(number) => self.welcome_agent(number),
                 Source::Resolver(number) => {
                     if let Some(place) = self.places.get_mut(&number) {
                         place.answer_questions();
@@ -152,7 +155,7 @@ impl Relay {
         }
         while let Some(line) = self.orders.next() {
             match orders::parse(&line) {
-                Ok(Order::Watch { sandbox, socket }) => self.borrow(sandbox, &socket),
+                Ok(Order::Watch { sandbox, socket, agent }) => self.borrow(sandbox, &socket, agent),
                 Ok(Order::Leave { sandbox }) => self.leave(&sandbox),
                 Ok(Order::Answer { tunnel, verdict }) => self.decide(tunnel, verdict),
                 Ok(Order::Hold { tunnel }) => self.hold(tunnel),

@@ -18,6 +18,8 @@ pub enum Order {
     Watch {
         sandbox: String,
         socket: String,
+        /// With a socket for programs that want an SSH agent.
+        agent: bool,
     },
     Leave {
         sandbox: String,
@@ -67,7 +69,8 @@ pub fn parse(line: &[u8]) -> Result<Order, Failure> {
     let mut fields = Fields::nested(value, "order")?;
     Ok(match fields.text("op")?.as_str() {
         "watch" => {
-            Order::Watch { sandbox: fields.text("sandbox")?, socket: fields.text("socket")? }
+            let (sandbox, socket) = (fields.text("sandbox")?, fields.text("socket")?);
+            Order::Watch { sandbox, socket, agent: fields.flag("agent", false)? }
         }
         "leave" => Order::Leave { sandbox: fields.text("sandbox")? },
         "hold" => Order::Hold { tunnel: fields.small("tunnel")? },

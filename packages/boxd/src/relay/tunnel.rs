@@ -47,6 +47,8 @@ pub struct Tunnel {
     pub place: u32,
     /// As the sandbox counts them; None where the kernel does not know any more.
     pub uid: Option<u32>,
+    /// Who made it, where that can be seen.
+    pub program: Option<String>,
     pub stage: Stage,
     pub via: Option<Proxy>,
     /// It is one of those that the guard has been asked about.
@@ -66,10 +68,17 @@ pub struct Tunnel {
 }
 
 impl Tunnel {
-    pub fn new(place: u32, uid: Option<u32>, inner: OwnedFd, via: Option<Proxy>) -> Tunnel {
+    pub fn new(
+        place: u32,
+        uid: Option<u32>,
+        program: Option<String>,
+        inner: OwnedFd,
+        via: Option<Proxy>,
+    ) -> Tunnel {
         Tunnel {
             place,
             uid,
+            program,
             stage: via.map_or(Stage::Asking, Stage::Proxied),
             via,
             is_asking: false,

@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 /// Connections of one sandbox at a time; one more is refused, so that others have theirs.
-const MOST_TUNNELS: usize = 2048;
+pub const MOST_TUNNELS: usize = 2048;
 const HTTP_PROXY: u16 = 3128;
 const SOCKS_PROXY: u16 = 1080;
 
@@ -32,14 +32,14 @@ impl Relay {
             return;
         };
         let destination = destination_of(&socket);
-        let uid = match (destination, peer, &place.owners) {
-            (Some(to), SocketAddr::V4(from), Some(owners)) => owner::uid_of(owners, from, to).ok(),
+        let owner = match (destination, peer, &place.owners) {
+            (Some(to), SocketAddr::V4(from), Some(owners)) => owner::of(owners, from, to).ok(),
             _ => None,
         };
         let is_ready = socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).is_ok();
         let inner = OwnedFd::from(socket);
         // Nobody's connection is nobody's to decide about.
-        let (Some(destination), Some(uid), true) = (destination, uid, is_ready) else {
+        let (Some(destination), Some(owner), true) = (destination, owner, is_ready) else {
             network::reset_on_close(&inner);
             return;
         };
@@ -58,9 +58,11 @@ impl Relay {
             return;
         }
         place.tunnels += 1;
+        let program = owner.as_ref().and_then(|one| place.caller.program_with(one.inode));
+        let uid = owner.map(|one| one.uid);
         self.last_tunnel = self.last_tunnel.wrapping_add(1);
         let tunnel = self.last_tunnel;
-        self.tunnels.insert(tunnel, Tunnel::new(number, uid, inner, via));
+        self.tunnels.insert(tunnel, Tunnel::new(number, uid, program, inner, via));
         if let Some(host) = host {
             self.ask(tunnel, &host, destination.port());
         }
@@ -87,6 +89,7 @@ impl Relay {
         self.reports.say(&json!({
             "event": "open", "tunnel": number, "sandbox": place.sandbox,
             "host": host, "port": port, "via": via, "uid": tunnel.uid.map_or(-1, i64::from),
+            "program": tunnel.program,
         }));
     }
 
@@ -153,7 +156,7 @@ impl Relay {
         }
     }
 
-    fn watch(&mut self, number: u32) {
+    pub fn watch(&mut self, number: u32) {
         if let Some(tunnel) = self.tunnels.get_mut(&number)
             && let Some(place) = self.places.get(&tunnel.place)
         {

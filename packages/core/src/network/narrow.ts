@@ -8,6 +8,7 @@ import {
 } from "@sandboxer/contract";
 import { canonicalJson } from "../events/chain.ts";
 import { beyond, LISTS } from "../policy/covers.ts";
+import { withinCapabilities } from "./capabilities.ts";
 import { expandNetwork } from "./expand.ts";
 import { setsOf } from "./rule-sets.ts";
 
@@ -58,8 +59,12 @@ function narrowerBudget(own: ByteBudget | undefined, asked: ByteBudget | undefin
 export function authorizeNetwork(chain: readonly Rights[], network: Network): Network {
   if (network.egress === "deny") return network;
   const { rules } = expandNetwork(network);
-  for (const { network: most } of chain) if (most) refuseBeyond(most, network.mode, rules);
-  return network;
+  let allowed = network;
+  for (const { network: most, capabilities } of chain) {
+    if (most) refuseBeyond(most, network.mode, rules);
+    if (capabilities) allowed = withinCapabilities(capabilities, allowed, rules);
+  }
+  return allowed;
 }
 
 const DEFAULT_PORT = { https: 443, http: 80, tcp: 0 } as const;

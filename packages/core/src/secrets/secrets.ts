@@ -9,15 +9,21 @@ import {
   secretNameSchema,
   secretSchema,
   setSecretBodySchema,
+  useOf,
 } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import type { KeptSecret, Source } from "../store/secret-store.ts";
+import { parseAwsKey } from "./aws.ts";
 import { authorizeSecrets, mayChange, mayUse } from "./may-use.ts";
+import { checkMeaning } from "./meant.ts";
 import { retell } from "./retell.ts";
 import { shapeOf } from "./shape.ts";
 import { purposeOf, read } from "./value.ts";
+
+/** What programs look for by themselves. */
+const VARIABLES: Readonly<Record<string, string>> = { "aws-sigv4": "AWS", ssh: "SSH_AUTH_SOCK" };
 
 /** Makes it, or gives its owner's another definition. What it is, is not shown again by anything. */
 export async function setSecret(
@@ -33,7 +39,7 @@ export async function setSecret(
     ref,
     command,
     bindings,
-    variable = name.replaceAll(/[.-]/g, "_"),
+    variable = VARIABLES[useOf(bindings)] ?? name.replaceAll(/[.-]/g, "_"),
   } = parse(setSecretBodySchema, body);
   authorizeSecrets(principal.chain, [name]);
   if (value === undefined) await refuseTenants(house, principal);
@@ -42,7 +48,9 @@ export async function setSecret(
     value === undefined
       ? elsewhere(ref, command)
       : { kind: "vault", sealed: house.sealer.seal(purposeOf(id), value) };
-  const shape = shapeOf(value ?? (await read(house, id, source)));
+  const text = value ?? (await read(house, id, source));
+  checkMeaning(bindings, text);
+  const shape = shapeOf(useOf(bindings) === "aws-sigv4" ? parseAwsKey(text).id : text);
   const { id: principalId, orgId, lineage } = principal;
   const atMs = house.clock.nowMs();
   const kept = await house.store.setSecret({
@@ -82,7 +90,8 @@ export async function rotateSecret(
     value === undefined
       ? known.source
       : { kind: "vault", sealed: house.sealer.seal(purposeOf(known.id), value) };
-  if (value === undefined) await read(house, known.id, source);
+  const text = value ?? (await read(house, known.id, source));
+  checkMeaning(known.bindings, text);
   const { orgId, id: principalId } = principal;
   const kept = await house.store.rotateSecret({
     id: known.id,

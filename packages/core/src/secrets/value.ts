@@ -27,9 +27,13 @@ export async function read(house: House, id: string, source: Source): Promise<st
     // Neither the output nor the error of a command: both may hold what must not be shown.
     throw unavailable(source, "it cannot be read");
   });
-  const value = text.split("\n", 1)[0]?.trim() ?? "";
+  const isKey = text.startsWith("-----BEGIN ");
+  const value = isKey ? `${text.trim()}\n` : (text.split("\n", 1)[0]?.trim() ?? "");
   if (!setSecretBodySchema.shape.value.safeParse(value).success) {
-    throw unavailable(source, "its first line is not 8 to 8192 visible ASCII characters");
+    throw unavailable(
+      source,
+      "it is neither 8 to 8192 visible ASCII characters on the first line nor a private key of OpenSSH's",
+    );
   }
   return value;
 }

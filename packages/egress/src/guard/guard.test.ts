@@ -34,6 +34,8 @@ function watchOne() {
     network: guardedNetworkSchema.parse({ egress: "guarded", rules: [{ host: ALLOWED }] }),
     users: { shared: [], sharedSecrets: [], own: [] },
     secrets: [],
+    keys: [],
+    hasAgent: false,
     elevated: [],
     spent: {},
     authority: newAuthority("s"),

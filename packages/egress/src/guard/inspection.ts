@@ -22,6 +22,8 @@ export interface Inspected {
   readonly ward: Ward;
   readonly via: Noted["via"];
   readonly uid: number;
+  /** The program that asks, where it can be seen. */
+  readonly binary?: string;
   readonly scheme: "http" | "https";
   /** Absent for one to the proxy. */
   readonly place?: Place;
@@ -44,13 +46,14 @@ export interface InspectionParts {
 }
 
 export async function inspect(socket: Socket, inspected: Inspected, parts: InspectionParts): Promise<void> {
-  const { ward, via, uid, scheme, place } = inspected;
+  const { ward, via, uid, scheme, place, binary } = inspected;
   const attachmentId = attachmentOf(ward.users, uid);
   const whose = attachmentId ? { attachmentId } : {};
+  const seen = binary ? { binary } : {};
   const note = ({ place: where = place, misuse, ...rest }: RequestNote) => {
     if (!where) return;
     const { host, port } = where;
-    parts.note(ward.sandbox, { atMs: Date.now(), host, port, via, ...whose, ...rest });
+    parts.note(ward.sandbox, { atMs: Date.now(), host, port, via, ...seen, ...whose, ...rest });
     if (misuse) parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse });
   };
   const isForeign = (word: string) => parts.isForeign(ward.sandbox, word);
@@ -76,7 +79,7 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
       scheme,
       ...(place && { place }),
       decide: (asked) => {
-        const decision = judgeRequest(ward, uid, asked);
+        const decision = judgeRequest(ward, uid, { ...asked, ...seen });
         // To the proxy each request may be for somebody else.
         if (!place && decision.verdict !== "denied") parts.charge(asked);
         return decision;
@@ -97,7 +100,7 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
       },
       reach: (where, cidrs) => reach(where, cidrs, inspected, parts, upstreams),
       asking: (asked) => {
-        inspected.asked = asked;
+        inspected.asked = asked && { ...asked, ...seen };
       },
       note,
     });

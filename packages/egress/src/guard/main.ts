@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import {
   elevatedSchema,
+  guardedKeySchema,
   guardedNetworkSchema,
   guardedSecretSchema,
   guardedUsersSchema,
@@ -25,6 +26,8 @@ const orderSchema = z.discriminatedUnion("op", [
     network: guardedNetworkSchema,
     users: guardedUsersSchema,
     secrets: z.array(guardedSecretSchema),
+    keys: z.array(guardedKeySchema),
+    hasAgent: z.boolean(),
     elevated: z.array(elevatedSchema),
     authority: z.strictObject({
       name: z.string(),
@@ -40,6 +43,8 @@ const orderSchema = z.discriminatedUnion("op", [
     network: guardedNetworkSchema,
     users: guardedUsersSchema,
     secrets: z.array(guardedSecretSchema),
+    keys: z.array(guardedKeySchema),
+    hasAgent: z.boolean(),
     elevated: z.array(elevatedSchema),
     turn: z.int(),
   }),

@@ -1,5 +1,5 @@
 import type { SecureContext } from "node:tls";
-import type { GuardedSecret, GuardedUsers, NetworkCall, Terms } from "@sandboxer/contract";
+import type { GuardedKey, GuardedSecret, GuardedUsers, NetworkCall, Terms } from "@sandboxer/contract";
 import { createContexts } from "../http/inspector.ts";
 import { compile, type Policy } from "../policy/compile.ts";
 import { type Book, openBook, withRetired } from "../secrets/book.ts";
@@ -33,6 +33,8 @@ export interface Ward {
   book: Book;
   /** By purse. */
   readonly spent: Map<string, Spent>;
+  /** Keys that sign logins. */
+  keys: readonly GuardedKey[];
   readonly tunnels: Map<number, Tunnel>;
   /** What this sandbox takes for the certificate of a host. */
   readonly contextFor: (host: string) => SecureContext;
@@ -48,11 +50,11 @@ export interface Protection extends Terms {
 
 export function createWard({ sandbox, authority, socket: _, spent: before, ...terms }: Protection): Ward {
   const contextFor = createContexts(authorityOf(authority));
-  const { users, secrets } = terms;
+  const { users, secrets, keys } = terms;
   const policy = policyAt(terms, Date.now());
   const spent = new Map(Object.entries(before));
   const book = openBook(secrets);
-  return { sandbox, terms, policy, users, secrets, book, spent, tunnels: new Map(), contextFor };
+  return { sandbox, terms, policy, users, secrets, keys, book, spent, tunnels: new Map(), contextFor };
 }
 
 /** From now on these terms hold. */
@@ -60,6 +62,7 @@ export function changeWard(ward: Ward, terms: Terms): void {
   ward.terms = terms;
   ward.policy = policyAt(terms, Date.now());
   ward.users = terms.users;
+  ward.keys = terms.keys;
   ward.secrets = withRetired(ward.secrets, terms.secrets);
   ward.book = openBook(ward.secrets);
 }

@@ -9,6 +9,7 @@ export interface CompiledRule {
   readonly methods?: ReadonlySet<string>;
   readonly paths?: readonly RegExp[];
   readonly query?: Readonly<Record<string, string>>;
+  readonly binaries?: readonly RegExp[];
   readonly cidrs: readonly string[];
   /** What it writes into requests. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -63,6 +64,7 @@ function compileRule(rule: NetworkRule, index: number): CompiledRule {
     ...(allowed && { methods: new Set(allowed) }),
     ...(paths && { paths: paths.map(compilePath) }),
     ...(query && { query }),
+    ...(rule.binaries && { binaries: rule.binaries.map(compilePath) }),
     cidrs: rule.cidrs ?? [],
     ...(rule.headers && { headers: rule.headers }),
     needsRequest,

@@ -19,6 +19,7 @@ import { APPROVALS } from "./migrations/17-approvals.ts";
 import { PLANS } from "./migrations/18-plans.ts";
 import { VOLUMES } from "./migrations/19-volumes.ts";
 import { SECRET_OWNERS } from "./migrations/20-secret-owners.ts";
+import { IDENTITIES } from "./migrations/21-identities.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -125,6 +126,7 @@ export const MIGRATIONS: readonly string[] = [
   PLANS,
   VOLUMES,
   SECRET_OWNERS,
+  IDENTITIES,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */
