@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub fn make(templates: &Path, image: &Path, size: Size, owner: Option<u32>) -> io::Result<OwnedFd> {
     let template = template::find(templates, Size { is_durable: true, ..size })?;
     let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(image)?;
-    template::copy(&template, &file)?;
+    let _ = template::copy(&template, &file)?;
     let disk = mount(&file)?;
     for name in FOLDERS {
         path::set_owner(disk.as_fd(), name, owner.unwrap_or(0))?;

@@ -7,10 +7,11 @@ mod template;
 
 use crate::sys::loop_device::LoopDevice;
 use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
-use crate::sys::{credentials, path};
+use crate::sys::{credentials, path, share};
 pub use kept::{IMAGE, await_release, show};
 use makers::Makers;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -28,6 +29,16 @@ pub struct Disks {
     templates: PathBuf,
     missing: Option<String>,
     makers: RefCell<Makers>,
+    /// The files of disks without a name, by the device that lies over each: kept only where
+    /// files share blocks, since only there somebody wants them.
+    images: RefCell<HashMap<u64, OwnedFd>>,
+    shares_blocks: bool,
+}
+
+/// A disk, and its file where the store shares blocks.
+pub struct Made {
+    root: OwnedFd,
+    image: Option<OwnedFd>,
 }
 
 /// What makes one disk as good as another.
@@ -42,15 +53,23 @@ struct Size {
 impl Disks {
     /// Tries it out: too many things can be in the way to know by looking.
     pub fn find(folder: &Path) -> Disks {
-        let mut disks =
-            Disks { templates: folder.join("disks"), missing: None, makers: RefCell::default() };
+        let mut disks = Disks {
+            templates: folder.join("disks"),
+            missing: None,
+            makers: RefCell::default(),
+            images: RefCell::default(),
+            shares_blocks: false,
+        };
         if credentials::effective_uid() != 0 {
             disks.missing = Some("only root can mount a disk of a fixed size".to_string());
             return disks;
         }
         template::remove_drafts(&disks.templates);
-        if let Err(error) = make(&disks.templates, Size::of(USUAL_BYTES, None)) {
-            disks.missing = Some(format!("a disk of a fixed size cannot be had ({error})"));
+        match make(&disks.templates, Size::of(USUAL_BYTES, None)) {
+            Ok(made) => disks.shares_blocks = made.image.is_some(),
+            Err(error) => {
+                disks.missing = Some(format!("a disk of a fixed size cannot be had ({error})"));
+            }
         }
         disks
     }
@@ -63,10 +82,13 @@ impl Disks {
     pub fn take(&self, bytes: u64, inodes: Option<u64>, owner: Option<u32>) -> io::Result<OwnedFd> {
         let size = Size::of(bytes, inodes);
         let mut makers = self.makers.borrow_mut();
-        let disk = match makers.take(size) {
+        let Made { root: disk, image } = match makers.take(size) {
             Some(disk) => disk,
             None => make(&self.templates, size)?,
         };
+        if let Some(image) = image {
+            self.images.borrow_mut().insert(path::stat(disk.as_fd(), "")?.st_dev, image);
+        }
         // Without makers the next one takes longer, and that is all.
         let _ = makers.ask_for(size, &self.templates, make);
         for name in FOLDERS {
@@ -77,6 +99,27 @@ impl Disks {
 }
 
 impl Disks {
+    /// The file of a disk, by its sandbox's folder or by itself, where it can be shared.
+    pub fn image_of(&self, disk: &OwnedFd, directory: &Path) -> io::Result<Option<OwnedFd>> {
+        if !self.shares_blocks {
+            return Ok(None);
+        }
+        match File::open(directory.join(IMAGE)) {
+            Ok(file) => return Ok(Some(file.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let device = path::stat(disk.as_fd(), "")?.st_dev;
+        self.images.borrow().get(&device).map(OwnedFd::try_clone).transpose()
+    }
+
+    /// It is about to go, and its file with it.
+    pub fn forget(&self, disk: Option<&OwnedFd>) {
+        if let Some(Ok(found)) = disk.map(|disk| path::stat(disk.as_fd(), "")) {
+            self.images.borrow_mut().remove(&found.st_dev);
+        }
+    }
+
     /// The disk in this file, which is made where there is none yet.
     pub fn keep(
         &self,
@@ -89,6 +132,17 @@ impl Disks {
             true => kept::open(image),
             false => kept::make(&self.templates, image, Size::of(bytes, inodes), owner),
         }
+    }
+}
+
+impl Made {
+    fn into_list(self) -> Vec<OwnedFd> {
+        std::iter::once(self.root).chain(self.image).collect()
+    }
+
+    fn from_list(list: Vec<OwnedFd>) -> Option<Made> {
+        let mut list = list.into_iter();
+        Some(Made { root: list.next()?, image: list.next() })
     }
 }
 
@@ -110,7 +164,18 @@ impl Size {
     }
 }
 
-fn make(templates: &Path, size: Size) -> io::Result<OwnedFd> {
+/// A copy of a disk that somebody writes to, as it is at one moment, in a layer's folder.
+pub fn share(root: &OwnedFd, image: &OwnedFd, place: &Path) -> io::Result<()> {
+    let copy = File::options().write(true).create_new(true).mode(0o600).open(place.join(IMAGE))?;
+    let root = path::open_directory(root.as_fd(), ".", 0)?;
+    let root = path::open(root.as_fd(), ".", libc::O_RDONLY | libc::O_DIRECTORY, 0, 0)?;
+    share::freeze(root.as_fd())?;
+    let copied = share::blocks(image.as_fd(), copy.as_fd());
+    share::thaw(root.as_fd())?;
+    copied
+}
+
+fn make(templates: &Path, size: Size) -> io::Result<Made> {
     let template = template::find(templates, size)?;
     // It never has a name: however this ends, nothing of it is left behind.
     let file = File::options()
@@ -119,12 +184,13 @@ fn make(templates: &Path, size: Size) -> io::Result<OwnedFd> {
         .custom_flags(libc::O_TMPFILE)
         .mode(0o600)
         .open(templates)?;
-    template::copy(&template, &file)?;
+    let is_shared = template::copy(&template, &file)?;
     let device = LoopDevice::over(&file)?;
     let source = crate::sys::c_string(&device.path)?;
     // Its content dies with the sandbox, so nothing waits for the medium; and nothing fills the
     // sparse file but what the sandbox writes.
     let options = [(c"source", source.as_c_str())];
     let flags = [c"nobarrier", c"noinit_itable", c"noquota"];
-    mount::new_filesystem_with(c"ext4", &options, &flags, NO_SUID | NO_DEVICES)
+    let root = mount::new_filesystem_with(c"ext4", &options, &flags, NO_SUID | NO_DEVICES)?;
+    Ok(Made { root, image: is_shared.then(|| file.into()) })
 }

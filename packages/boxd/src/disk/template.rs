@@ -1,9 +1,10 @@
 //! Empty filesystems, formatted once for each size and copied for each sandbox.
 
 use super::{FOLDERS, Size};
-use crate::sys::sparse;
+use crate::sys::{share, sparse};
 use std::fs::{self, DirBuilder, File};
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -98,9 +99,12 @@ fn format(image: &Path, content: &Path, size: Size) -> io::Result<()> {
     Err(io::Error::other(format!("mke2fs: {}", said.trim().lines().last().unwrap_or("failed"))))
 }
 
-/// Copies what is not a hole.
-pub fn copy(template: &Path, to: &File) -> io::Result<()> {
+/// Copies what is not a hole, or shares all of it: true where the filesystem can do that.
+pub fn copy(template: &Path, to: &File) -> io::Result<bool> {
     let from = File::open(template)?;
+    if share::blocks(from.as_fd(), to.as_fd()).is_ok() {
+        return Ok(true);
+    }
     to.set_len(from.metadata()?.len())?;
     let mut buffer = vec![0; 64 * 1024];
     let (mut at, mut total) = (0, 0);
@@ -117,5 +121,5 @@ pub fn copy(template: &Path, to: &File) -> io::Result<()> {
             at += length as u64;
         }
     }
-    Ok(())
+    Ok(false)
 }

@@ -139,7 +139,10 @@ impl Hold {
         };
         match kept {
             Some(kept) => self.put_to_rest(kept, disk, std::mem::take(&mut waiting)),
-            None => self.trash.unmount(disk),
+            None => {
+                self.means.disks.forget(disk.as_ref());
+                self.trash.unmount(disk);
+            }
         }
         if let Some(group) = group {
             let oom_kills = Usage::of(&group).oom_kills.unwrap_or(0);

@@ -25,6 +25,7 @@ mod rest;
 mod restart;
 mod room;
 mod source;
+mod share;
 mod spares;
 pub mod subordinate;
 mod tools;

@@ -5,6 +5,7 @@ use super::folder::Folder;
 use super::means::Means;
 use super::registry::Registry;
 use super::rest::Resting;
+use super::share::Sharing;
 use super::source::Source;
 use super::spares::Spares;
 use super::tools::Tools;
@@ -34,6 +35,8 @@ pub struct Hold {
     pub spares: Spares,
     /// Sandboxes of which nothing runs, with their disks.
     pub resting: Resting,
+    /// Disks of running sandboxes that are being copied.
+    pub sharing: Sharing,
     pub trash: Trash,
     pub means: Means,
     pub tools: Tools,
@@ -84,6 +87,7 @@ impl Hold {
             clients: BTreeMap::new(),
             registry: Registry::default(),
             resting,
+            sharing: Sharing::default(),
             spares,
             trash,
             means,
@@ -142,6 +146,7 @@ impl Hold {
             Source::Sandbox(number) => self.bury(number),
             Source::Report(number) => self.hear_report(number),
             Source::Sealer(number) => self.sealer_is_done(number),
+            Source::Sharer(number) => self.sharer_is_done(number),
         }
     }
 

@@ -2,6 +2,7 @@ import {
   type CreateBody,
   type ForkBody,
   forkBodySchema,
+  isOver,
   type Principal,
   type Sandbox,
 } from "@sandboxer/contract";
@@ -10,7 +11,6 @@ import { refuseGuest } from "../attachments/acting.ts";
 import { createClaimed } from "../create.ts";
 import { destroy } from "../destroy.ts";
 import type { House } from "../house.ts";
-import { isStopped } from "../lifecycle/rest.ts";
 import { parse } from "../parse.ts";
 import { askOf } from "../place.ts";
 import { authorize } from "../policy/authorize.ts";
@@ -51,7 +51,7 @@ export async function fork(
   }
 }
 
-/** Of one that is stopped, where its extension can share what it wrote. */
+/** Where its extension can share what it wrote: of one that is stopped, or of one that runs on a store for it. */
 async function sharedLayers(
   house: House,
   principal: Principal,
@@ -62,7 +62,7 @@ async function sharedLayers(
   return inTurn(house, place.sandbox.id, async () => {
     const sandbox = await house.store.getSandboxById(place.sandbox.id);
     const { stop } = place.extension;
-    if (!sandbox || !isStopped(sandbox) || !stop) return undefined;
+    if (!sandbox || isOver(sandbox.state) || !stop) return undefined;
     const said = { labels: {} };
     await needApproval(house, principal, "sandbox.snapshot", { sandbox, spec: sandbox.spec, said });
     const context = callContext(house.installationId, PATIENCE_MS);
