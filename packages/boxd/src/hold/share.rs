@@ -45,6 +45,13 @@ impl Sharing {
     }
 }
 
+impl Sharing {
+    /// A record tells of these from now on.
+    pub fn are_taken(&mut self, layers: &[String]) {
+        self.lent.retain(|(name, _)| !layers.contains(name));
+    }
+}
+
 impl Hold {
     /// The answer comes later. The sandbox goes on, and waits only while its disk is copied.
     pub fn share(&mut self, id: &str, waiting: (u32, u32)) -> Result<(), Failure> {
