@@ -18,6 +18,7 @@ import { findSandbox, locate } from "../reach.ts";
 import { callContext } from "../registry/registry.ts";
 import type { Origin } from "../try-each.ts";
 import { inTurn } from "../turns.ts";
+import { pinnedImage } from "./pinned-image.ts";
 import { shelfOf } from "./shelf-of.ts";
 import { takeSnapshot } from "./take.ts";
 
@@ -34,10 +35,12 @@ export async function fork(
   authorize(principal.chain, "sandbox.create");
   authorize(principal.chain, "sandbox.snapshot");
   const { count } = parse(forkBodySchema, body);
-  const { id, spec, budgetMicroUsd } = await findSandbox(house, principal, idOrName);
+  const sandbox = await findSandbox(house, principal, idOrName);
+  const { id, spec, budgetMicroUsd } = sandbox;
   const { schema: _, from: __, forkOf: ___, setup: ____, pool: _____, ...said } = spec;
   // Its rules as they are now go with it, and so does the most that it may cost.
-  const asked = { ...said, ...(budgetMicroUsd !== undefined && { budgetMicroUsd }) };
+  const image = await pinnedImage(house, sandbox);
+  const asked = { ...said, image, ...(budgetMicroUsd !== undefined && { budgetMicroUsd }) };
   const origin = { forkOf: id, layers: await sharedLayers(house, principal, idOrName) };
   if (origin.layers) house.pass("fork.frozen");
   if (origin.layers) return makeAll(house, principal, count, asked, origin);

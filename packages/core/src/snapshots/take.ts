@@ -22,6 +22,7 @@ import { callContext } from "../registry/registry.ts";
 import { specOf } from "../try-each.ts";
 import { inTurn } from "../turns.ts";
 import { writeLayout } from "./layout.ts";
+import { pinnedImage } from "./pinned-image.ts";
 import { retainNewest } from "./retention.ts";
 import { shelfOf } from "./shelf-of.ts";
 
@@ -95,7 +96,8 @@ export async function keep(
 ): Promise<Snapshot> {
   const shelf = shelfOf(house);
   const id = newRowId("snp");
-  const { image, from } = sandbox.spec;
+  const { from } = sandbox.spec;
+  const image = await pinnedImage(house, sandbox);
   const createdAtMs = house.clock.nowMs();
   const snapshot = await shelf.add(owner, id, async (dir) => {
     const written = await writeLayout(dir, layersOf(box, sandbox), image, shelf.privateKey);
