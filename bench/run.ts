@@ -18,6 +18,7 @@ const QUESTIONS: Readonly<Record<string, () => Promise<{ question: Question }>>>
   state: () => import("./questions/state.ts"),
   images: () => import("./questions/images.ts"),
   egress: () => import("./questions/egress.ts"),
+  crowd: () => import("./questions/crowd.ts"),
   e2b: () => import("./questions/e2b.ts"),
   waist: () => import("./questions/waist.ts"),
 };

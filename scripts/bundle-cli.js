@@ -36,7 +36,7 @@ async function bundle(build) {
         },
       },
     ],
-    output: { dir: dist, format: "esm" },
+    output: { dir: dist, format: "esm", minify: { compress: true, mangle: false, codegen: true } },
   });
   removeOld(new Set(output.map(({ fileName }) => fileName)));
   const inputs = [...sources].map((path) => {

@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "@sandboxer/sdk";
 import { endProcessesOf } from "../../tests/capabilities/processes.ts";
 import type { Place } from "../subject.ts";
 
-const SANDBOXER = fileURLToPath(new URL("../../apps/cli/bin/sandboxer.js", import.meta.url));
+const SANDBOXER = fileURLToPath(new URL("../../apps/cli/bin/sandboxer", import.meta.url));
 
 export interface GatewayProcess {
   readonly client: Client;
@@ -21,17 +21,23 @@ export interface GatewayProcess {
 }
 
 /** `sandboxer up` as users have it: in a process of its own. */
-export async function openGatewayProcess({ scratch }: Place): Promise<GatewayProcess> {
+export async function openGatewayProcess(
+  { scratch }: Place,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<GatewayProcess> {
   const home = join(scratch, "home");
   const begun = performance.now();
-  const up = spawn(
-    process.execPath,
-    [SANDBOXER, "up", "--port", "0", "--json", "--log-file", join(scratch, "log")],
-    {
-      env: { ...process.env, SANDBOXER_HOME: home, XDG_CACHE_HOME: join(scratch, "cache") },
-      stdio: ["ignore", "pipe", "inherit"],
+  const PATH = `${dirname(process.execPath)}${delimiter}${process.env.PATH}`;
+  const up = spawn(SANDBOXER, ["up", "--port", "0", "--json", "--log-file", join(scratch, "log")], {
+    env: {
+      ...process.env,
+      PATH,
+      ...variables,
+      SANDBOXER_HOME: home,
+      XDG_CACHE_HOME: join(scratch, "cache"),
     },
-  );
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   try {
     const [line] = (await once(createInterface({ input: up.stdout }), "line")) as [string];
     const readyMs = performance.now() - begun;

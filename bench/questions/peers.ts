@@ -1,6 +1,6 @@
 import { measure } from "../measure.ts";
 import { cli } from "../ours/cli.ts";
-import { gateway } from "../ours/gateway.ts";
+import { gateway, gatewayWithoutPool } from "../ours/gateway.ts";
 import { localEngine } from "../ours/local-engine.ts";
 import { bubblewrap } from "../peers/bubblewrap.ts";
 import { docker } from "../peers/docker.ts";
@@ -12,7 +12,7 @@ import { spawnTrue } from "../peers/spawn.ts";
 import type { Question } from "../question.ts";
 import { absences, goals, stages, table } from "../table.ts";
 
-const OURS = [localEngine, gateway, cli];
+const OURS = [localEngine, gateway, gatewayWithoutPool, cli];
 const PEERS = [spawnTrue, bubblewrap, sandboxRuntime, runc, gvisor, dockerApi, docker];
 const WARM_UPS = 3;
 
@@ -31,7 +31,7 @@ export const question: Question = {
     return {
       data: { rounds, warmUps: WARM_UPS, results },
       lines: [
-        `median / p95 in ms of ${rounds} interleaved rounds; no pool\n\n${table(results)}\n`,
+        `median / p95 in ms of ${rounds} interleaved rounds; no pool but what sandboxer up keeps\n\n${table(results)}\n`,
         ...stages(results),
         ...goals(results),
         ...absences(results),

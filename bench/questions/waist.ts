@@ -13,6 +13,8 @@ import type { Session } from "../session.ts";
 import { type Statistics, statistics } from "../statistics.ts";
 
 const IDLE_SECONDS = 10;
+const SETTLE_MS = 3_000;
+const ROUNDS = 5;
 const AT_ONCE = 16;
 const SPEC: SandboxSpec = {
   schema: 1,
@@ -44,7 +46,7 @@ export const question: Question = {
         `a single commit, until it is on the disk: ${milli(writes.commit)}`,
         `row, ledger and events of a create: ${milli(writes.booking)}, ${AT_ONCE} at once: ${milli(writes.bookingShared)}; beyond a single commit ${writes.addsMs.toFixed(2)} ms (goal ≤ 1 ms)`,
         `a whole create over a way out that takes no time: ${milli(writes.create)}`,
-        `${count} idle sandboxes: ${idle.idleCpuPercent.toFixed(2)} % of a processor over ${IDLE_SECONDS} s, ${idle.roundCpuMs.toFixed(0)} ms for a round of reconciling, in all ${idle.cpuPercent.toFixed(2)} % (goal < 1 %)`,
+        `${count} idle sandboxes: ${idle.idleCpuPercent.toFixed(2)} % of a processor over ${IDLE_SECONDS} s, ${idle.roundCpuMs.toFixed(0)} ms for a round of reconciling (${idle.firstRoundCpuMs.toFixed(0)} ms for the first), in all ${idle.cpuPercent.toFixed(2)} % (goal < 1 %)`,
         `a page of 200 of them: ${milli(idle.page)}, for a derived key that sees the last: ${milli(idle.narrowPage)} (goal < 50 ms)`,
       ],
     };
@@ -193,17 +195,32 @@ async function measureIdle(open: Open, count: number, session: Session) {
   const { core, principal } = open;
   await open.fill(count);
   const derived = await core.authenticate((await core.createKey(principal, {})).apiKey);
-  const beforeRound = process.cpuUsage();
-  await core.start();
-  const roundCpuMs = cpuMs(process.cpuUsage(beforeRound));
+  const round = async () => {
+    const before = process.cpuUsage();
+    await core.start();
+    return cpuMs(process.cpuUsage(before));
+  };
+  // The first reads every row; it also leaves the garbage of a start behind, which is not idling.
+  const firstRoundCpuMs = await round();
+  await setTimeout(SETTLE_MS, undefined, { signal: session.signal });
   session.show(`idle for ${IDLE_SECONDS} s`);
   const before = process.cpuUsage();
   await setTimeout(IDLE_SECONDS * 1_000, undefined, { signal: session.signal });
   const idleCpuPercent = cpuMs(process.cpuUsage(before)) / IDLE_SECONDS / 10;
+  const rounds: number[] = [];
+  for (let made = 0; made < ROUNDS; made++) rounds.push(await round());
+  const { medianMs: roundCpuMs } = statistics(rounds);
   const page = await timedAsync(100, () => core.list(principal, { limit: 200 }));
   const narrowPage = await timedAsync(30, () => core.list(derived, { limit: 200 }));
   // A round is made every minute.
-  return { idleCpuPercent, roundCpuMs, cpuPercent: idleCpuPercent + roundCpuMs / 600, page, narrowPage };
+  return {
+    idleCpuPercent,
+    firstRoundCpuMs,
+    roundCpuMs,
+    cpuPercent: idleCpuPercent + roundCpuMs / 600,
+    page,
+    narrowPage,
+  };
 }
 
 const cpuMs = ({ user, system }: NodeJS.CpuUsage) => (user + system) / 1_000;

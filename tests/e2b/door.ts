@@ -17,8 +17,9 @@ export interface Door {
   close(): Promise<void>;
 }
 
-export async function openDoor(): Promise<Door> {
-  const home = await mkdtemp(join(tmpdir(), "sandboxer-e2b-"));
+/** Of a home of its own, or of one that a gateway before it has left. */
+export async function openDoor(before?: string): Promise<Door> {
+  const home = before ?? (await mkdtemp(join(tmpdir(), "sandboxer-e2b-")));
   const gateway = await openGateway({ home, listen: { host: "127.0.0.1", port: 0 }, log: silent });
   const { apiKey, url = "" } = gateway;
   return {
@@ -26,7 +27,7 @@ export async function openDoor(): Promise<Door> {
     url,
     home,
     options: { apiKey, apiUrl: url, sandboxUrl: url, timeoutMs: 120_000 },
-    variables: { E2B_API_KEY: apiKey, E2B_API_URL: url, E2B_SANDBOX_URL: url },
+    variables: { E2B_API_KEY: apiKey, E2B_API_URL: url, E2B_SANDBOX_URL: url, E2B_VOLUME_API_URL: url },
     async close() {
       await gateway.close();
       await removeEngine(join(home, "engine"), home);

@@ -50,6 +50,7 @@ async function type(args: string[], ...dialogue: [seen: string, typed: string][]
 }
 
 const CTRL_C = "\x03";
+const CTRL_D = "\x04";
 
 describe("in a terminal", () => {
   it("run: Ctrl-C goes to the command, and a second one ends what does not listen", async () => {
@@ -61,6 +62,27 @@ describe("in a terminal", () => {
     const deaf = "trap 'echo heard' INT; echo ready; while :; do sleep 0.05; done";
     const ended = await type(["run", "--", "sh", "-c", deaf], ["ready", CTRL_C], ["heard", CTRL_C]);
     expect(ended.code).toBe(130);
+  });
+
+  it("run: what is typed reaches the command by the line, and Ctrl-D is its end", async () => {
+    const script = "echo ask; while read x; do echo got:$x; done; test -t 0 || echo no terminal";
+    const typed = await type(["run", "--", "sh", "-c", script], ["ask", "word\r"], ["got:word", CTRL_D]);
+    expect(typed).toMatchObject({ code: 0, text: expect.stringMatching(/got:word[\s\S]*no terminal/) });
+  });
+
+  it("run: in the background it goes on, although it may not read", async () => {
+    const job = cli.commandLine(["run", "--", "echo", "went-on"]);
+    const shell = spawn("script", ["-qec", `bash -mc "${job} & wait"`, "/dev/null"], {
+      env: { ...cli.environment, TERM: "xterm" },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const timer = setTimeout(() => shell.kill("SIGKILL"), 30_000);
+    let text = "";
+    shell.stdout.setEncoding("utf8").on("data", (part: string) => (text += part));
+    await once(shell, "close");
+    clearTimeout(timer);
+    expect(text).toContain("went-on");
+    expect(text).not.toMatch(/Stopped/i);
   });
 
   it("run -t: the command has a terminal, and ours is given back", async () => {
@@ -115,9 +137,12 @@ describe("mistakes", () => {
   it.each([
     [["rnu"], 2, "Did you mean run?"],
     [["run", "--timeot", "5s", "--", "true"], 2, "Did you mean --timeout?"],
+    [["run", "--frobnicate", "--", "true"], 2, "--help shows what there is"],
+    [["run", "--profil", "python", "--", "true"], 2, "Did you mean --profile?"],
+    [["run", "--profile", "nosuch", "--", "true"], 66, "profile"],
     [["run"], 2, "sandboxer run -- echo hello"],
     [["exec", "demo"], 2, "sandboxer exec build -- ls -la"],
-    [["exec", "nosuch", "--", "true"], 66, "hint:"],
+    [["exec", "nosuch", "--", "true"], 66, "sandboxer ls"],
     [["create", "--ttl", "soon"], 2, "90s, 30m or 1h30m"],
     [["rm"], 2, "sandboxer ls"],
     [["completion", "csh"], 2, "bash, fish, zsh"],
@@ -128,6 +153,29 @@ describe("mistakes", () => {
     expect(JSON.parse(asJson.stderr)).toMatchObject({
       error: { code: expect.any(String), hint: expect.any(String) },
     });
+  });
+});
+
+describe("a sandbox's name with a slip in it", () => {
+  it.each([
+    ["exec", ["exec", "reveiw", "--", "true"]],
+    ["rm", ["rm", "revew"]],
+    ["inspect", ["inspect", "revie"]],
+  ])("%s names the one that was meant, and touches nothing", async (_, args) => {
+    await cli.run(["create", "--name", "review", "--reuse", "session:review"]);
+    expect(await cli.run(args)).toMatchObject({
+      code: 66,
+      stderr: expect.stringContaining("Did you mean review?"),
+    });
+    expect((await cli.run(["ls", "--quiet"])).stdout).toContain("review");
+  });
+
+  it("takes the beginning of an id for the id, and says so", async () => {
+    const { stdout } = await cli.run(["create"]);
+    const id = stdout.trim();
+    const { stderr } = await cli.run(["inspect", id.slice(0, 8)]);
+    expect(stderr).toContain(`Did you mean ${id}?`);
+    await cli.run(["rm", id]);
   });
 });
 

@@ -80,6 +80,36 @@ describe("the docker extension", () => {
     await extension().destroy(sandboxId, context);
   });
 
+  it("lets users of their own write one tree, and keeps their processes apart", async () => {
+    const sandboxId = newSandboxId();
+    const box = await extension().create({ ...PLAIN_SPEC, image }, { ...context, sandboxId });
+    await box.files.write("early", [Buffer.from("0\n")]);
+    const writes = { writes: true };
+    const [one, two] = [await box.users?.admit(20_001, writes), await box.users?.admit(20_002, writes)];
+    const start = (argv: string[], user: string | undefined) =>
+      box.exec({ argv, env: {}, stdin: false, ...(user && { user }) }, newRowId("att"));
+    const say = async (script: string, user: string | undefined) => {
+      const { stdout, exit } = await collect(await start(["sh", "-c", script], user));
+      return [Buffer.from(stdout).toString(), exit];
+    };
+    const done = { kind: "exited", code: 0 };
+    expect(await say("id -u; umask 077; echo 1 >> early; mkdir d; echo 1 > d/f", one)).toEqual([
+      "20001\n",
+      done,
+    ]);
+    expect(await say("id -u; echo 2 >> early; echo 2 >> d/f; cat early d/f", two)).toEqual([
+      "20002\n0\n1\n2\n1\n2\n",
+      done,
+    ]);
+    const theirs = await start(["sleep", "300"], one);
+    expect((await say(`kill -9 ${theirs.pid} || cat /proc/${theirs.pid}/environ`, two))[1]).not.toEqual(done);
+    expect(
+      (await say(`cat /proc/${theirs.pid}/environ && kill -9 ${theirs.pid}`, one))[1],
+      "control",
+    ).toEqual(done);
+    await extension().destroy(sandboxId, context);
+  });
+
   it("hardens what it starts", async () => {
     const sandboxId = newSandboxId();
     await extension().create({ ...PLAIN_SPEC, image }, { ...context, sandboxId });

@@ -93,6 +93,21 @@ describe("snapshots and forks from the command line", () => {
     expect(await said(here, "snapshots", "ls", "--json")).not.toContain("work");
   });
 
+  it("gives forks names, all or none, and asked again with one key they are the same", async () => {
+    const fork = ["fork", "source", "--names", "left,right", "--idempotency-key", "pair"];
+    const ids = await said(here, ...fork);
+    expect(await said(here, ...fork)).toBe(ids);
+    expect(await sh(here, "right", "cat ~/deep/file")).toBe("one");
+    const taken = await here.run(["fork", "source", "--names", "third,left", "--json"]);
+    expect(JSON.parse(taken.stderr).error).toMatchObject({ code: "conflict" });
+    expect((await here.run(["inspect", "third"])).code, "none of them").not.toBe(0);
+    const wrong = await here.run(["fork", "source", "-n", "3", "--names", "a,b", "--json"]);
+    expect(JSON.parse(wrong.stderr).error).toMatchObject({ code: "invalid_request" });
+    const keep = ["snapshot", "source", "--idempotency-key", "kept"];
+    expect(await said(here, ...keep)).toBe(await said(here, ...keep));
+    await said(here, "rm", "left", "right");
+  });
+
   it("exports to another home, where it boots once its key is trusted", async () => {
     const file = join(place, "base.tar");
     await said(here, "snapshots", "export", "base", file);

@@ -94,10 +94,9 @@ describe("a guarded network, while things happen", () => {
   it("XS-2 two sandboxes have rules of their own, and neither passes for the other", async () => {
     const [open, closed] = [await bench.sandbox({ rules: [RULE] }), await bench.sandbox({ rules: [RAW] })];
     expect([await reaches(open), await reaches(closed)]).toEqual([true, false]);
-    const { calls } = await closed.networkCalls();
-    expect(calls.map(({ host, verdict }) => ({ host, verdict }))).toEqual([
-      { host: "api.allowed.test", verdict: "denied" },
-    ]);
+    const heard = async () =>
+      (await closed.networkCalls()).calls.map(({ host, verdict }) => ({ host, verdict }));
+    await expect.poll(heard).toEqual([{ host: "api.allowed.test", verdict: "denied" }]);
     const address =
       text((await open.run(["getent", "ahostsv4", "api.allowed.test"])).stdout).split(" ")[0] ?? "";
     expect(address).toMatch(/^198\.1[89]\./);
@@ -127,11 +126,11 @@ describe("a guarded network, while things happen", () => {
     expect([await reaches(reviewer), await reaches(sandbox)]).toEqual([false, true]);
     const line = "exec 3<>/dev/tcp/raw.allowed.test/7000; echo hi >&3; head -1 <&3";
     expect(text((await reviewer.run(["bash", "-c", line])).stdout)).toBe("hi\n");
-    const { calls } = await sandbox.networkCalls();
-    const denied = calls.filter(({ verdict }) => verdict === "denied");
-    expect(denied).toMatchObject([
-      { host: "api.allowed.test", attachmentId: attachment.id, rule: "attachment" },
-    ]);
+    const denied = async () =>
+      (await sandbox.networkCalls()).calls.filter(({ verdict }) => verdict === "denied");
+    await expect
+      .poll(denied)
+      .toMatchObject([{ host: "api.allowed.test", attachmentId: attachment.id, rule: "attachment" }]);
     await expect(reviewer.changeNetwork({ egress: "guarded", mode: "audit" })).rejects.toMatchObject({
       code: "policy_denied",
     });
@@ -182,8 +181,9 @@ print("all")`;
   it("audit lets a run through and proposes the rules it would have needed", async () => {
     const sandbox = await bench.sandbox({ mode: "audit" });
     expect(await reaches(sandbox)).toBe(true);
-    const { calls, proposed } = await sandbox.networkCalls();
-    expect(calls.at(-1)).toMatchObject({ host: "api.allowed.test", verdict: "audited" });
+    const last = async () => (await sandbox.networkCalls()).calls.at(-1);
+    await expect.poll(last).toMatchObject({ host: "api.allowed.test", verdict: "audited" });
+    const { proposed } = await sandbox.networkCalls();
     expect(proposed).toEqual([{ effect: "allow", host: "api.allowed.test", protocol: "https" }]);
     await sandbox.changeNetwork({ egress: "guarded", rules: proposed });
     expect(await reaches(sandbox)).toBe(true);

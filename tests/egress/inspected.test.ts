@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import type { Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -18,12 +19,12 @@ describe("requests that are read", () => {
     for (const name of ["api.allowed.test", "selfsigned.bad.test", "wrongname.bad.test"]) {
       await bench.lab.name(name, [WORLD]);
     }
-    await bench.lab.name("expired.bad.test", [WORLD]);
+    for (const name of ["expired.bad.test", "old.bad.test"]) await bench.lab.name(name, [WORLD]);
     sandbox = await bench.sandbox({
       rules: [
         { host: "api.allowed.test", methods: ["GET", "POST"], paths: ["/v1/**", "/echo", "/ws"] },
         { host: "api.allowed.test", protocol: "http", access: "read-only" },
-        { host: "*.bad.test", access: "read-only" },
+        { host: "*.bad.test", access: "read-only", ports: [443, 8445] },
       ],
     });
   });
@@ -37,13 +38,10 @@ describe("requests that are read", () => {
     expect({ exit, stderr: text(stderr) }).toEqual({ exit: { kind: "exited", code: 0 }, stderr: "" });
     expect(text(stdout)).toBe("hello from api.allowed.test\n");
     expect((await requests()).map(({ what }) => what)).toEqual(["GET /v1/x?q=1"]);
-    expect((await sandbox.networkCalls()).calls.at(-1)).toMatchObject({
-      host: "api.allowed.test",
-      method: "GET",
-      path: "/v1/x",
-      verdict: "allowed",
-      status: 200,
-    });
+    const place = { host: "api.allowed.test", method: "GET", path: "/v1/x" };
+    await expect
+      .poll(async () => (await sandbox.networkCalls()).calls.at(-1))
+      .toMatchObject({ ...place, verdict: "allowed", status: 200 });
   });
 
   it("carry a body, with a length and without one", async () => {
@@ -84,7 +82,14 @@ describe("requests that are read", () => {
       );
       expect({ name, code: text(stdout) }).toEqual({ name, code: "502" });
     }
+    const old = await curl(sandbox, "-o", "/dev/null", "-w", "%{http_code}", "https://old.bad.test:8445/");
+    expect(text(old.stdout), "TLS 1.1 at most").toBe("502");
     expect(await requests()).toEqual([]);
+    // Control: all of them are there to be spoken to.
+    const [command = "", ...rest] = bench.lab.beside;
+    const beside = ["curl", "-sk", "--tls-max", "1.1", "--ciphers", "DEFAULT:@SECLEVEL=0", "--tlsv1.0"];
+    execFileSync(command, [...rest, ...beside, "https://127.0.0.1:8445/"]);
+    expect((await requests()).map(({ what }) => what)).toEqual(["GET /"]);
   });
 
   it("speak plain HTTP where a rule says so, and say why not elsewhere", async () => {

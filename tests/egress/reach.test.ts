@@ -29,8 +29,9 @@ describe("a way out by name", () => {
     expect(exit).not.toEqual({ kind: "exited", code: 0 });
     const { records } = await bench.lab.look();
     expect(records).toEqual([]);
-    const { calls, proposed } = await sandbox.networkCalls();
-    expect(calls.at(-1)).toMatchObject({ host: "evil.test", port: 443, verdict: "denied" });
+    const last = async () => (await sandbox.networkCalls()).calls.at(-1);
+    await expect.poll(last).toMatchObject({ host: "evil.test", port: 443, verdict: "denied" });
+    const { proposed } = await sandbox.networkCalls();
     expect(proposed).toMatchObject([{ host: "evil.test", protocol: "https" }]);
   });
 });

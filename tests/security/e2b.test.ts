@@ -49,6 +49,9 @@ const BODIES: Readonly<Record<string, object>> = {
   "/v2/sandboxes": { templateID: "base" },
   "/sandboxes": { templateID: "base" },
   "/v3/templates": { name: "mine" },
+  "/volumes": { name: "mine" },
+  "/secrets": { name: "mine", value: "long enough" },
+  "/secrets/{id}": { value: "long enough" },
   "/templates/tags": { target: "mine", name: "mine", tags: ["one"] },
 };
 const each = CONTROL_ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const);
@@ -247,7 +250,10 @@ describe("what is broken on purpose", () => {
       { templateID: "base", timeout: -1 },
       { templateID: "base", timeout: 90_000 },
       { templateID: "base", metadata: { "e2b.template": "mine" } },
-      { templateID: "base", volumeMounts: [{ name: "a", path: "/a" }] },
+      { templateID: "base", volumeMounts: [{ name: "a", path: 7 }] },
+      ...[{ Host: "elsewhere" }, { "Content-Length": "3" }, { A: "b\r\nC: d" }, { A: "${e2b.other}" }].map(
+        (headers) => ({ templateID: "base", network: { rules: { "a.test": [{ transform: { headers } }] } } }),
+      ),
       { templateID: "base", iam: { tokens: {} } },
       { templateID: "base", network: { allowOut: ["10.0.0.1"] } },
       { templateID: "base", network: { egressProxy: { address: "a:1" } } },
@@ -256,6 +262,8 @@ describe("what is broken on purpose", () => {
       expect({ status, code: json.code }).toEqual({ status: 400, code: 400 });
     }
     expect((await create({ templateID: "../../x" })).status).toBe(404);
+    const volumeMounts = [{ name: "nobody's", path: "/a" }];
+    expect((await create({ templateID: "base", volumeMounts })).status).toBe(404);
     const text = await ask("/v2/sandboxes", {
       method: "POST",
       headers: { "x-api-key": tenants.ownerKey },

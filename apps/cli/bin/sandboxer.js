@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 // Plain JavaScript that any node can read: it finds a node new enough, then hands over to ../src.
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -51,7 +50,9 @@ function startWithNewerNode() {
     console.error(`error: sandboxer needs Node.js ${NEEDED} or newer; this is ${process.versions.node}`);
     process.exit(69);
   }
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
+  const child = spawn(node, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: "inherit",
+  });
   // A terminal sends Ctrl-C to both of us; anything else sends signals to this process alone.
   const onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {

@@ -89,12 +89,18 @@ export function reuse(text: string): Reuse {
   return { scope: scope as Reuse["scope"], key };
 }
 
-/** Says what to do where an argument is missing, and nothing where something else is wrong. */
+/** Says what to do where an argument is missing. */
 export function whenMissing(advice: string): {
   outputError(text: string, write: (text: string) => void): void;
 } {
   return {
     outputError: (text, write) =>
-      write(text.includes("missing required argument") ? `${text}(${advice})\n` : text),
+      write(text.includes("missing required argument") ? `${text}(${advice})\n` : guided(text)),
   };
+}
+
+/** What is near no word that is known leads to those that are. */
+export function guided(text: string): string {
+  const isUnknown = /^error: (?:unknown option|unknown command|too many arguments)/.test(text);
+  return isUnknown && !text.includes("Did you mean") ? `${text}(--help shows what there is)\n` : text;
 }

@@ -47,8 +47,14 @@ async function connectToRunning(): Promise<Client | undefined> {
  * The engine's sandboxes outlive their gateway, so that works for every command.
  */
 export async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  const { withMeant } = await import("./meant.ts");
+  const guided = (client: Client) =>
+    withMeant(
+      () => work(client),
+      () => livingOf(client),
+    );
   const running = await connectToRunning();
-  if (running) return work(running);
+  if (running) return guided(running);
   const home = await homeOfThis();
   const [{ openGateway, silent }, { createClient }] = await Promise.all([
     import("@sandboxer/gateway"),
@@ -56,7 +62,7 @@ export async function withClient<T>(work: (client: Client) => Promise<T>): Promi
   ]);
   const { apiKey, fetch, close } = await openGateway({ home, listen: false, log: silent });
   try {
-    return await work(createClient({ url: "http://localhost", apiKey, fetch }));
+    return await guided(createClient({ url: "http://localhost", apiKey, fetch }));
   } finally {
     await close();
   }
@@ -70,16 +76,30 @@ export async function withSandboxes<T>(
   work: (sandboxes: Sandboxes) => Promise<T>,
   { tethered = false } = {},
 ): Promise<T> {
+  const { withMeant } = await import("./meant.ts");
   const running = await connectToRunning();
-  if (running) return work(running.sandboxes);
+  if (running)
+    return withMeant(
+      () => work(running.sandboxes),
+      () => livingOf(running),
+    );
   const home = await homeOfThis();
   const { openWithin } = await import("@sandboxer/gateway/within");
   const { sandboxes, close } = await openWithin(home, { tethered });
   try {
-    return await work(sandboxes);
+    return await withMeant(
+      () => work(sandboxes),
+      () => sandboxes.living(),
+    );
   } finally {
     await close();
   }
+}
+
+/** Enough to find the one that was meant. */
+export async function livingOf({ sandboxes }: Client) {
+  const { sandboxes: page } = await sandboxes.list({ states: ["running", "paused", "provisioning"] });
+  return page.map(({ info }) => info);
 }
 
 async function homeOfThis(): Promise<string> {

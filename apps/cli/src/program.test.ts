@@ -27,7 +27,7 @@ it("has the commands of the plan", () => {
   const planned =
     "up run create exec shell cp ls ps logs inspect pause resume snapshot restore fork diff apply rollback rm forward receipt events doctor backup completion";
   for (const name of planned.split(" ")) expect(names).toContain(name);
-  for (const parent of ["profiles", "keys", "snapshots", "route"]) {
+  for (const parent of ["profiles", "keys", "snapshots", "route", "images", "store"]) {
     expect([...names].some((name) => name.startsWith(`${parent} `))).toBe(true);
   }
   expect(names).toContain("backup restore");

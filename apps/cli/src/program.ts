@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { guided } from "./arguments.ts";
 
 /** What every file in commands/ gives: it adds itself to the program. */
 interface CommandModule {
@@ -97,7 +98,10 @@ export async function buildProgram(
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
-    .configureOutput({ writeErr: (text) => asJson || process.stderr.write(text) })
+    .configureOutput({
+      writeErr: (text) => asJson || process.stderr.write(text),
+      outputError: (text, write) => write(guided(text)),
+    })
     .addHelpText("after", EXAMPLES);
   const modules = new Set(await Promise.all(wanted.map((load) => load())));
   for (const module of modules) module.register(program);

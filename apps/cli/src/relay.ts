@@ -1,4 +1,4 @@
-import { fstatSync } from "node:fs";
+import { fstatSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { isatty } from "node:tty";
 import type { Exit, Process, Signal } from "@sandboxer/contract";
@@ -6,13 +6,20 @@ import type { Exit, Process, Signal } from "@sandboxer/contract";
 /** Linux's /dev/null, by its numbers (1, 3). */
 const NULL_DEVICE = 0x103;
 
-/** Whether there is input to pass on: a pipe or a file, but neither a terminal nor nothing. */
+/** Whether there is input to pass on: a pipe, a file, or what is typed; but not nothing. */
 export function hasInput(): boolean {
   try {
-    return !isatty(0) && fstatSync(0).rdev !== NULL_DEVICE;
+    return isatty(0) ? isInForeground() : fstatSync(0).rdev !== NULL_DEVICE;
   } catch {
     return false;
   }
+}
+
+/** A job in the background that reads from its terminal is stopped; one that only runs is not. */
+function isInForeground(): boolean {
+  const stat = readFileSync("/proc/self/stat", "utf8");
+  const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return group === foreground;
 }
 
 /** Passes bytes both ways until the process ends. Adds nothing of its own. */

@@ -47,7 +47,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     makeHome(home);
     const config = options.config ?? (await loadConfig({ home }));
-    const { log = createLog(config.log), pool = config.pool } = options;
+    const { log = createLog(config.log), pool = config.pool ?? 0 } = options;
     if (options.listen) closers.push(lockHome(home));
     const {
       core,

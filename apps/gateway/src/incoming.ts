@@ -43,7 +43,8 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   );
 }
 
-function wholeOf(incoming: IncomingMessage, atMost: number): Promise<Uint8Array | undefined> {
+/** Nothing where it is more than may be. */
+export function wholeOf(incoming: IncomingMessage, atMost: number): Promise<Uint8Array | undefined> {
   return new Promise((resolve, reject) => {
     const parts: Uint8Array[] = [];
     let bytes = 0;

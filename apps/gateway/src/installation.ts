@@ -67,7 +67,7 @@ export async function openInstallation(
   await ensureBlockStore(home);
   const config = options.config ?? (await loadConfig({ home }));
   const apiKey = openRootKey(home);
-  const store = openSqliteStore(join(home, "state.db"));
+  const store = openSqliteStore(join(home, "state.db"), { syncsAtClose: tethered });
   try {
     await enrolRootKey(store, apiKey);
     const extensions = [
@@ -93,6 +93,7 @@ export async function openInstallation(
       guard,
       failpoint,
       askPatienceMs: options.askPatienceMs,
+      volumesDir: join(home, "volumes"),
       snapshots: { dir: join(home, "snapshots"), privateKey: openSigningKey(home) },
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });

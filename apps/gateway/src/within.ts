@@ -12,6 +12,8 @@ import type { Once } from "@sandboxer/core";
 import { type InstallationOptions, openInstallation } from "./installation.ts";
 import { silent } from "./log.ts";
 
+const LIVING = ["running", "paused", "provisioning"] as const;
+
 /** A sandbox as a single command uses it; the SDK's handle has the same members. */
 export interface Handle {
   readonly id: string;
@@ -27,6 +29,7 @@ export interface Within {
   readonly sandboxes: {
     create(body: CreateBody, once?: Once): Promise<Handle>;
     get(idOrName: string): Promise<Handle>;
+    living(): Promise<readonly Sandbox[]>;
   };
   close(): Promise<void>;
 }
@@ -59,6 +62,7 @@ export async function openWithin(home: string, options: InstallationOptions): Pr
     sandboxes: {
       create: async (body, once) => handleOf(await core.create(principal, body, once)),
       get: async (idOrName) => handleOf(await core.get(principal, idOrName)),
+      living: async () => (await core.list(principal, { states: LIVING })).sandboxes,
     },
     async close() {
       await reconciled;

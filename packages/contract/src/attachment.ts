@@ -44,6 +44,11 @@ const shared = {
   conversation: z.string().min(1).max(200).optional(),
   /** Whose use it is: the holder of this key, which is the caller's own or derived from it. */
   keyId: rowIdSchema.optional(),
+  /**
+   * Who it is inside: a user of its `own`, whose processes, connections and private files are nobody
+   * else's, or the sandbox's `ordinary` one, as whom others act too. A read-only one is always its own.
+   */
+  user: z.enum(["own", "ordinary"]).optional(),
   /** When the last one leaves, the sandbox sleeps until somebody comes. */
   hibernate: z.boolean().default(true),
 };

@@ -55,8 +55,10 @@ export interface Users {
   /**
    * A user with this id, who shares the ordinary user's home and owns nothing in it; asked again,
    * the same. Gives the name to act under. `unsupported` where this sandbox has one user only.
+   * One that `writes` is of the ordinary user's group, which from then on may write there what it
+   * may read; what somebody keeps private stays so.
    */
-  admit(uid: number): Promise<string>;
+  admit(uid: number, options?: { readonly writes?: boolean }): Promise<string>;
 }
 
 /** A live connection to one sandbox. Closing it leaves the sandbox alone. */

@@ -17,7 +17,7 @@ export type FileEntry = z.infer<typeof fileEntrySchema>;
 /** Bytes as they come; a single array is a source of one part. */
 export type ByteSource = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-interface AsUser {
+export interface AsUser {
   /** Whose rights count. The sandbox's ordinary user, unless said otherwise. */
   readonly user?: string;
 }

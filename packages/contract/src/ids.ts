@@ -21,7 +21,7 @@ export const extensionIdSchema = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,31}$/, "an extension id is lower-case letters, digits and -");
 
-/** Names a row of our own: `org_…`, `key_…`, `prn_…`, `evt_…`, `att_…`, `hld_…`, `sec_…`, `apr_…`. */
+/** Names a row of our own: `org_…`, `key_…`, `prn_…`, `evt_…`, `att_…`, `hld_…`, `sec_…`, `apr_…`, `vol_…`. */
 const rowIdPattern = /^[a-z]{3}_[a-z0-9]{20}$/;
 export const rowIdSchema = z.string().regex(rowIdPattern);
 
@@ -39,7 +39,8 @@ export type RowIdKind =
   | "con"
   | "snp"
   | "sec"
-  | "apr";
+  | "apr"
+  | "vol";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
 

@@ -74,6 +74,7 @@ export type {
 } from "./extension.ts";
 export { facetProblems } from "./facets.ts";
 export {
+  type AsUser,
   type ByteSource,
   type FileChange,
   type FileContent,
@@ -176,6 +177,8 @@ export {
   type Network,
   type NetworkRule,
   networkSchema,
+  secretsNamedIn,
+  secretWord,
 } from "./network.ts";
 export {
   digestSchema,
@@ -278,6 +281,7 @@ export {
 } from "./secret.ts";
 export {
   type ForkBody,
+  type ForkRequest,
   forkBodySchema,
   forkedSchema,
   type ImportOptions,
@@ -317,6 +321,13 @@ export {
   type StoreReport,
   storeSchema,
 } from "./stored.ts";
+export {
+  type CreateVolumeBody,
+  createVolumeBodySchema,
+  type Volume,
+  volumeListSchema,
+  volumeSchema,
+} from "./volume.ts";
 export {
   type Audit,
   auditSchema,

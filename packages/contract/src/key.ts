@@ -7,6 +7,7 @@ const VIEWER = [
   "key.read",
   "event.read",
   "secret.read",
+  "volume.read",
   "approval.read",
 ] as const satisfies Operation[];
 const OPERATOR = [
@@ -20,6 +21,7 @@ const OPERATOR = [
   "sandbox.snapshot",
   "sandbox.attach",
   "sandbox.elevate",
+  "volume.write",
 ] as const satisfies Operation[];
 
 /** Roles are names for operations, nothing more. An admin has all there are. */

@@ -44,6 +44,8 @@ export const manifestSchema = z.strictObject({
   facets: z.array(facetSchema),
   /** How it can show a sandbox a folder of its host; left out, not at all. */
   workspaces: z.array(workspaceModeSchema).optional(),
+  /** Whether it can show a sandbox a folder of this machine that others also work on. */
+  volumes: z.boolean().optional(),
   persistence: z.array(z.enum(["ephemeral", "persistent", "checkpoint"])).min(1),
   /**
    * Who holds network rules: `enforced` by our guard, by the `provider`, only `advisory`, or

@@ -16,6 +16,27 @@ const cidrSchema = z.union([z.cidrv4(), z.cidrv6()]);
 /** A glob: `*` is anything but a slash, `**` is anything. It has to match the whole path. */
 const pathSchema = z.string().startsWith("/", "a path begins with /").max(1_024);
 
+/** Those that say how a message is framed or where it goes are nobody's to write. */
+const headerNameSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9-]{1,64}$/, "a header's name")
+  .refine(
+    (name) =>
+      !/^(?:host|connection|content-length|transfer-encoding|upgrade|te|trailer|keep-alive|expect|proxy-.*)$/i.test(
+        name,
+      ),
+    "this header is not a rule's to write",
+  );
+
+const SECRET_WORD = /\$\{secrets\.([A-Za-z_][A-Za-z0-9_.-]{0,127})\}/g;
+
+/** How a rule names a secret in what it writes. */
+export const secretWord = (name: string): string => `\${secrets.${name}}`;
+
+export function secretsNamedIn(text: string): string[] {
+  return [...new Set([...text.matchAll(SECRET_WORD)].map(([, name = ""]) => name))];
+}
+
 /** What may be done, in words: reading takes GET, HEAD and OPTIONS. */
 export const ACCESSES = ["read-only", "read-write"] as const;
 
@@ -47,6 +68,13 @@ export const egressRuleSchema = z.strictObject({
   query: z.record(z.string().min(1), z.string()).optional(),
   /** Addresses inside a network that this host may have. Loopback and link-local cannot be named. */
   cidrs: z.array(cidrSchema).max(16).optional(),
+  /**
+   * Written into every request that it allows, instead of what the program wrote. `${secrets.NAME}` is
+   * that secret of the sandbox's, through TLS alone.
+   */
+  headers: z
+    .record(headerNameSchema, z.string().regex(/^[\x20-\x7e]{0,8192}$/, "one line of ASCII"))
+    .optional(),
   /** Read every request even where nothing of it is limited. */
   inspect: z.boolean().optional(),
 });

@@ -30,6 +30,8 @@ export const OPERATIONS = [
   "sandbox.elevate",
   "secret.read",
   "secret.write",
+  "volume.read",
+  "volume.write",
   "org.write",
 ] as const;
 export const operationSchema = z.enum(OPERATIONS);

@@ -29,7 +29,8 @@ export const secretBindingSchema = z.strictObject({
 });
 export type SecretBinding = z.infer<typeof secretBindingSchema>;
 
-const bindingsSchema = z.array(secretBindingSchema).min(1).max(32);
+/** None: it goes only where a rule of a sandbox of its owner's writes it. */
+const bindingsSchema = z.array(secretBindingSchema).max(32);
 
 /** A header carries no line breaks, and what is shorter could not be told from other words. */
 const valueSchema = z

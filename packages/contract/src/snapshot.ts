@@ -37,7 +37,22 @@ export const takeSnapshotBodySchema = z.strictObject({
 });
 export type TakeSnapshotBody = z.input<typeof takeSnapshotBodySchema>;
 
-export const forkBodySchema = z.strictObject({ count: z.int().min(1).max(100).default(1) });
+export const forkBodySchema = z
+  .strictObject({
+    /** One, or as many as there are names. */
+    count: z.int().min(1).max(100).optional(),
+    /** One for each, as every sandbox can have one. */
+    names: z.array(nameSchema).min(1).max(100).optional(),
+  })
+  .refine(({ count, names }) => !names || count === undefined || count === names.length, {
+    path: ["names"],
+    message: "there is one for each of them",
+  })
+  .refine(({ names = [] }) => new Set(names).size === names.length, {
+    path: ["names"],
+    message: "no two are the same",
+  });
+export type ForkRequest = z.output<typeof forkBodySchema>;
 export type ForkBody = z.input<typeof forkBodySchema>;
 
 export const forkedSchema = z.strictObject({ sandboxes: z.array(sandboxSchema) });

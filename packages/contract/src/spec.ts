@@ -6,6 +6,7 @@ import { facetSchema } from "./manifest.ts";
 import { networkSchema } from "./network.ts";
 import { limitsSchema, resourcesRequestSchema, resourcesSchema } from "./resources.ts";
 import { secretNameSchema } from "./rights.ts";
+import { foundVolumesSchema, volumeMountsSchema } from "./volume.ts";
 import { workspaceSchema } from "./workspace.ts";
 
 /** Never starts with a dash: a reference is data for an API, and must not look like an option. */
@@ -126,6 +127,8 @@ export const sandboxSpecSchema = z.strictObject({
   labels: labelsSchema,
   /** None, unless said. */
   workspace: workspaceSchema.optional(),
+  /** None, unless said. */
+  volumes: foundVolumesSchema.optional(),
   /** The snapshot it starts from. */
   from: z.string().optional(),
   /** The sandbox that it began as a copy of. */
@@ -157,6 +160,7 @@ export const sandboxRequestSchema = z.strictObject({
   env: envSchema.default({}),
   labels: labelsSchema.default({}),
   workspace: workspaceSchema.optional(),
+  volumes: volumeMountsSchema.optional(),
   /** A snapshot, by id or name, to start from. */
   from: z.string().max(63).optional(),
   ttlMs: sandboxSpecSchema.shape.ttlMs.default(3_600_000),

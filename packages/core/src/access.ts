@@ -4,6 +4,7 @@ import type { House } from "./house.ts";
 import { holderOf } from "./keys.ts";
 import { authorize } from "./policy/authorize.ts";
 import { findSandbox } from "./reach.ts";
+import { getVolume } from "./volumes/volumes.ts";
 
 /**
  * A word that speaks for one key in one sandbox and nowhere else, the same whenever it is asked for.
@@ -15,14 +16,21 @@ export async function openAccess(house: House, principal: Principal, idOrName: s
   return `${principal.keyId}.${(await sign(house, principal.keyId, id)).toString("base64url")}`;
 }
 
+/** Of a sandbox or a volume: their ids are never alike. */
 export async function enterAccess(house: House, sandboxId: string, token: string): Promise<Principal> {
   const [keyId = "", signature = ""] = token.split(".");
   const given = Buffer.from(signature, "base64url");
   const right = await sign(house, keyId, sandboxId);
   if (given.length !== right.length || !timingSafeEqual(given, right)) {
-    throw new SandboxerError("unauthenticated", "this is no access token of this sandbox's");
+    throw new SandboxerError("unauthenticated", "this is no access token of its");
   }
   return holderOf(house, await house.store.findKeyById(keyId));
+}
+
+/** The same for a volume. */
+export async function openVolume(house: House, principal: Principal, idOrName: string): Promise<string> {
+  const { id } = await getVolume(house, principal, idOrName);
+  return `${principal.keyId}.${(await sign(house, principal.keyId, id)).toString("base64url")}`;
 }
 
 /** Who made a sandbox, for what that one left open to others on purpose. */

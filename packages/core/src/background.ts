@@ -1,6 +1,7 @@
 import type { House } from "./house.ts";
 import { keepReconciled, reconcile } from "./lifecycle/reconcile.ts";
 import { keepRenewed } from "./lifecycle/renewal.ts";
+import { sweepVolumes } from "./volumes/volumes.ts";
 import { keepDelivering } from "./webhooks/deliver.ts";
 import { sealPlainSecrets } from "./webhooks/webhooks.ts";
 
@@ -20,9 +21,12 @@ export function createBackground(house: House): Background {
   let delivering: ReturnType<typeof keepDelivering> | undefined;
   return {
     async start() {
-      await reconcile(house);
-      await house.shelf?.sweep();
-      await sealPlainSecrets(house);
+      if (await mayHaveLeftovers(house)) {
+        await reconcile(house);
+        await house.shelf?.sweep();
+        await sweepVolumes(house);
+        await sealPlainSecrets(house);
+      }
       reconciling ??= keepReconciled(house);
       renewing ??= keepRenewed(house);
       delivering ??= keepDelivering(house);
@@ -30,7 +34,8 @@ export function createBackground(house: House): Background {
     lookSoon: () => reconciling?.soon(),
     async close() {
       await Promise.all([reconciling?.stop(), renewing?.stop(), delivering?.stop()]);
-      for (const part of [house.reaper, house.idle, house.auditor, house.leases, house.denials]) part.close();
+      for (const part of [house.reaper, house.idle, house.auditor, house.leases, house.denials, house.uses])
+        part.close();
       await Promise.allSettled(house.teardowns.values());
       try {
         await house.journal.flush();
@@ -40,4 +45,12 @@ export function createBackground(house: House): Background {
       }
     },
   };
+}
+
+/**
+ * Nothing is made anywhere before its row, so a store without an unfinished row has nothing left to
+ * put right. Who takes all it makes along when it goes leaves the rest to those who stay.
+ */
+async function mayHaveLeftovers({ tethered, store }: House): Promise<boolean> {
+  return !tethered || (await store.listUnfinished()).length > 0;
 }

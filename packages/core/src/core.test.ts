@@ -50,6 +50,8 @@ it("walks the whole path: create, exec, files, destroy, with every unit and even
     "sandbox.requested",
     "sandbox.created",
     "process.started",
+    "files.written",
+    "files.read",
     "sandbox.destroying",
     "sandbox.destroyed",
   ]);

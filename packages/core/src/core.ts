@@ -16,6 +16,7 @@ import type {
   CreateKeyBody,
   CreateOrgBody,
   CreatePreviewBody,
+  CreateVolumeBody,
   CreateWebhookBody,
   DecideBody,
   ElevateBody,
@@ -60,6 +61,7 @@ import type {
   Synced,
   TakeSnapshotBody,
   TerminalSize,
+  Volume,
   Webhook,
   Whoami,
   WorkspaceChange,
@@ -135,9 +137,14 @@ export interface Core {
   /** Brings a mirror and the host's folder to the same, for what no command of ours has done. */
   sync(principal: Principal, idOrName: string): Promise<Synced>;
   /** All that a running sandbox ever wrote, as it is now. `create` takes it as `from`. */
-  takeSnapshot(principal: Principal, idOrName: string, body?: TakeSnapshotBody): Promise<Snapshot>;
+  takeSnapshot(
+    principal: Principal,
+    idOrName: string,
+    body?: TakeSnapshotBody,
+    once?: Once,
+  ): Promise<Snapshot>;
   /** So many new ones as this one is now. */
-  fork(principal: Principal, idOrName: string, body?: ForkBody): Promise<Sandbox[]>;
+  fork(principal: Principal, idOrName: string, body?: ForkBody, once?: Once): Promise<Sandbox[]>;
   listSnapshots(principal: Principal): Promise<Snapshot[]>;
   deleteSnapshot(principal: Principal, idOrName: string): Promise<Snapshot>;
   /** As one file, an OCI layout in a tar archive. */
@@ -214,6 +221,14 @@ export interface Core {
   /** From that key and from everything derived from it. */
   revokeSecret(principal: Principal, name: string, keyId: string): Promise<Secret>;
   deleteSecret(principal: Principal, name: string): Promise<void>;
+  /** Files that outlive sandboxes; nobody else's but the caller's and of whom is below it. */
+  createVolume(principal: Principal, body: CreateVolumeBody): Promise<Volume>;
+  listVolumes(principal: Principal): Promise<Volume[]>;
+  getVolume(principal: Principal, idOrName: string): Promise<Volume>;
+  /** With everything in it. `conflict` while living sandboxes work on it. */
+  deleteVolume(principal: Principal, idOrName: string): Promise<void>;
+  /** A word for `enterAccess` that speaks for the key in this volume and nowhere else. */
+  openVolume(principal: Principal, idOrName: string): Promise<string>;
   createWebhook(
     principal: Principal,
     body: CreateWebhookBody,

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Extension, type Guard, newRowId, SandboxerError } from "@sandboxer/contract";
-import { enterAccess, openAccess, standIn } from "./access.ts";
+import { enterAccess, openAccess, openVolume, standIn } from "./access.ts";
 import { apply } from "./apply.ts";
 import { getApproval, listApprovals } from "./approvals/approvals.ts";
 import { answerAsks } from "./approvals/connections.ts";
@@ -23,6 +23,7 @@ import { createDenials, recordIfDenied } from "./events/denials.ts";
 import { followEvents, listEvents, verifyAudit } from "./events/follow.ts";
 import { createJournal } from "./events/journal.ts";
 import { recordMisuses } from "./events/misuses.ts";
+import { createUses } from "./events/uses.ts";
 import { exec } from "./exec.ts";
 import { explain } from "./explain.ts";
 import { extend } from "./extend.ts";
@@ -69,6 +70,7 @@ import { stop } from "./stop.ts";
 import type { Store } from "./store/store.ts";
 import { listStored, prune } from "./stored.ts";
 import { sync } from "./sync.ts";
+import { createVolume, deleteVolume, getVolume, listVolumes } from "./volumes/volumes.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
 import { createWebhook, deleteWebhook, listWebhooks } from "./webhooks/webhooks.ts";
 
@@ -103,6 +105,8 @@ export interface CoreOptions {
   readonly tethered?: boolean;
   /** Where snapshots are kept, and the key that vouches for them; without it there are none. */
   readonly snapshots?: ShelfOptions;
+  /** Where what is in volumes is kept; without it there are none. */
+  readonly volumesDir?: string;
   /** For tests. */
   readonly failpoint?: PassFailPoint;
 }
@@ -118,11 +122,13 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     store,
     clock,
     report,
+    volumesDir: options.volumesDir,
     shelf: options.snapshots && openShelf(options.snapshots),
     registry,
     boxes: createBoxes(onBroken),
     journal,
     denials: createDenials(journal, () => clock.nowMs(), report),
+    uses: createUses(journal, () => clock.nowMs(), report),
     reaper: createReaper(clock, (id) => expire(house, id), report),
     idle: createIdle({ store, clock, report, leftMs: (id, idleMs) => endIfUnused(house, id, idleMs) }),
     auditor: createAuditor({ registry, journal, clock, report, installationId }),
@@ -134,6 +140,7 @@ async function openHouse(options: CoreOptions, onBroken: (sandboxId: string) => 
     pass: options.failpoint ?? (() => {}),
     creating: new Set(),
     teardowns: new Map(),
+    standing: new Map(),
     orphans: new Map(),
     orphanGraceMs: options.orphanGraceMs ?? ORPHAN_GRACE_MS,
     claims: new Map(),
@@ -238,7 +245,7 @@ const HOLD_SLICE_MS = 3_600_000;
 const ORPHAN_GRACE_MS = 900_000;
 const ASK_PATIENCE_MS = 120_000;
 
-/** Secrets, and what waits for somebody's word. */
+/** Secrets, volumes, and what waits for somebody's word. */
 function trustVerbs(verb: ReturnType<typeof onlyOurErrors>) {
   return {
     setSecret: verb(setSecret),
@@ -247,6 +254,11 @@ function trustVerbs(verb: ReturnType<typeof onlyOurErrors>) {
     grantSecret: verb(grantSecret),
     revokeSecret: verb(revokeSecret),
     deleteSecret: verb(deleteSecret),
+    createVolume: verb(createVolume),
+    listVolumes: verb(listVolumes),
+    getVolume: verb(getVolume),
+    deleteVolume: verb(deleteVolume),
+    openVolume: verb(openVolume),
     listApprovals: verb(listApprovals),
     getApproval: verb(getApproval),
     decideApproval: verb(decideApproval),

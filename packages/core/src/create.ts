@@ -12,7 +12,7 @@ import { answerOnce, claimOf, type Once } from "./idempotency.ts";
 import { type Narrowed, narrow } from "./narrow.ts";
 import { authorize } from "./policy/authorize.ts";
 import { reuseOr } from "./reuse.ts";
-import { type RoutePlan, route } from "./route/route.ts";
+import { type RoutePlan, route, whyUnfit } from "./route/route.ts";
 import { settle } from "./settle.ts";
 import { setUp } from "./setup.ts";
 import { withSnapshot } from "./snapshots/restore.ts";
@@ -30,19 +30,29 @@ export async function create(
   return answerOnce(house, claim, () => createClaimed(house, principal, body, claim));
 }
 
+/** What a verb that creates as part of more has settled already. */
+export interface Settled {
+  readonly origin?: Origin;
+  /** The id that it told of before. */
+  readonly id?: string;
+  /** Somebody was asked about the whole. */
+  readonly approved?: true;
+}
+
 /** For what creates as part of more: under the claim of the whole. */
 export async function createClaimed(
   house: House,
   principal: Principal,
   body: CreateBody,
   claim: Claim | undefined,
-  origin?: Origin,
+  settled: Settled = {},
 ): Promise<Sandbox> {
+  const { origin } = settled;
   // 1 narrow
   const narrowed = await narrow(house, principal, await withSnapshot(house, principal, body));
   if (origin) narrowed.spec.forkOf = origin.forkOf;
   return reuseOr(house, principal, narrowed, claim, (label) =>
-    make(house, principal, { ...narrowed, label }, claim, origin?.layers),
+    make(house, principal, { ...narrowed, label }, claim, settled),
   );
 }
 
@@ -52,25 +62,26 @@ async function make(
   principal: Principal,
   narrowed: Narrowed & { readonly label: string | undefined },
   claim: Claim | undefined,
-  layers: readonly string[] | undefined,
+  { origin, id = newSandboxId(), approved }: Settled,
 ): Promise<Sandbox> {
   const { profile, name, spec } = narrowed;
   const { image, network, workspace, secrets, ttlMs } = spec;
   const said = { profile, name, image, network, workspace, secrets, ttlMs };
-  await needApproval(house, principal, "sandbox.create", { spec, said, exact: [said, spec] });
+  if (!approved) await needApproval(house, principal, "sandbox.create", { spec, said, exact: [said, spec] });
   // 2 plan
-  const plan = route(narrowed.spec, await house.registry.offers(), narrowed.routing);
+  const { routing } = narrowed;
+  const offers = await house.registry.offers((manifest) => !!whyUnfit(spec, manifest, routing));
+  const plan = route(spec, offers, routing);
   if (plan.candidates.length === 0) throw noCandidate(plan);
 
   house.pass("create.planned");
-  const id = newSandboxId();
   house.creating.add(id);
   try {
     // 3 hold
     const { sandbox, attachmentId } = await hold(house, principal, { id, ...narrowed, plan, claim });
     house.pass("create.held");
     // 4 try
-    const taken = await tryEach(house, sandbox, plan.candidates, layers);
+    const taken = await tryEach(house, sandbox, plan.candidates, origin?.layers);
     house.pass("create.made");
     await setUp(house, sandbox, taken, attachmentId);
     house.pass("create.prepared");

@@ -17,7 +17,12 @@ export async function dial(
   authorize(principal.chain, "sandbox.ports");
   const port = parse(portSchema, asked);
   const { sandbox, box } = await reach(house, principal, "sandbox.ports", idOrName);
-  refuseReadOnly(await actingIn(house, principal, sandbox), "reach its ports");
-  const stream = await demand("ports", box.ports).dial(port);
+  const attachment = await actingIn(house, principal, sandbox);
+  refuseReadOnly(attachment, "reach its ports");
+  const ports = demand("ports", box.ports);
+  const { id: sandboxId, orgId } = sandbox;
+  const use = { orgId, sandboxId, principalId: principal.id, attachmentId: attachment.id };
+  await house.uses.record({ ...use, type: "port.reached" }, String(port));
+  const stream = await ports.dial(port);
   return leasedStream(house.leases, principal, box, stream);
 }

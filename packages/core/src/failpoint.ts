@@ -33,6 +33,9 @@ export const FAIL_POINTS = [
   "attach.welcomed",
   "detach.left",
   "detach.settled",
+  "claim.planned",
+  "claim.done",
+  "recreate.ended",
   "gone.noticed",
   "gone.marked",
 ] as const;

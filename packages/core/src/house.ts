@@ -3,6 +3,7 @@ import type { Boxes } from "./boxes.ts";
 import type { Clock } from "./clock.ts";
 import type { Denials } from "./events/denials.ts";
 import type { Journal } from "./events/journal.ts";
+import type { Uses } from "./events/uses.ts";
 import type { PassFailPoint } from "./failpoint.ts";
 import type { Leases } from "./leases.ts";
 import type { Auditor } from "./lifecycle/audit.ts";
@@ -15,6 +16,13 @@ import type { Shelf } from "./snapshots/shelf.ts";
 import type { Store } from "./store/store.ts";
 import type { WebhookNetwork } from "./webhooks/network.ts";
 
+/** How a sandbox stood when it was last put right, and what must still be there for it to stand so. */
+export interface Standing {
+  readonly mark: string;
+  readonly idles: boolean;
+  readonly guarded: boolean;
+}
+
 /** What every verb stands on. */
 export interface House {
   readonly store: Store;
@@ -22,6 +30,7 @@ export interface House {
   readonly boxes: Boxes;
   readonly journal: Journal;
   readonly denials: Denials;
+  readonly uses: Uses;
   readonly reaper: Reaper;
   readonly idle: Idle;
   readonly auditor: Auditor;
@@ -39,6 +48,8 @@ export interface House {
   readonly creating: Set<string>;
   /** Teardowns under way, so that all who want an end wait for the same one. */
   readonly teardowns: Map<string, Promise<Sandbox>>;
+  /** Sandboxes that were as they should be when last looked at, and how that was. */
+  readonly standing: Map<string, Standing>;
   /** Boxes without a row, in quarantine since when. */
   readonly orphans: Map<string, number>;
   /** Requests with an idempotency key under way, so that all who repeat one wait for the same. */
@@ -67,6 +78,8 @@ export interface House {
     string,
     { readonly value: string; readonly version: number; readonly atMs: number }
   >;
+  /** Where what is in volumes is kept, if there are any. */
+  readonly volumesDir: string | undefined;
   /** Where snapshots are kept, if they are. */
   readonly shelf: Shelf | undefined;
   readonly report: Report;

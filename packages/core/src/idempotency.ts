@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { isOver, type Principal, SandboxerError } from "@sandboxer/contract";
+import { isAbandoned } from "./abandoned.ts";
 import { canonicalJson } from "./events/chain.ts";
 import type { House } from "./house.ts";
 import { AlreadyClaimed, type Claim } from "./store/idempotency-store.ts";
@@ -72,6 +73,8 @@ async function replayed<T>(house: House, claim: Claim): Promise<{ answer: T } | 
     const replay = await house.store.findReplay(claim);
     if (!replay) return undefined;
     if (replay.answer !== undefined) return { answer: JSON.parse(replay.answer) as T };
+    // Nobody is at it any more: whoever asks takes it up from what was planned.
+    if (isAbandoned(house, replay)) return undefined;
     const sandbox = replay.sandboxId && (await house.store.getSandboxById(replay.sandboxId));
     if ((sandbox && isOver(sandbox.state)) || house.clock.monotonicMs() > deadline) {
       throw new SandboxerError("conflict", "the first request with this idempotency key has no answer yet", {

@@ -9,6 +9,7 @@ import type { House } from "./house.ts";
 import { authorize, authorizeCreate, authorizeProfile } from "./policy/authorize.ts";
 import { withProfile } from "./profiles/profiles.ts";
 import { admitSecrets } from "./secrets/terms.ts";
+import { admitVolumes } from "./volumes/volumes.ts";
 
 /** What was asked, within its profile and within every link of the caller's chain. */
 export async function narrow(house: House, principal: Principal, asked: CreateBody) {
@@ -17,7 +18,8 @@ export async function narrow(house: House, principal: Principal, asked: CreateBo
   const { body, profile, pool } = await withProfile(house, principal, asked);
   authorizeProfile(principal.chain, profile);
   const allowed = authorizeCreate(principal.chain, body);
-  const spec = pool === undefined ? allowed.spec : { ...allowed.spec, pool };
+  const asAsked = pool === undefined ? allowed.spec : { ...allowed.spec, pool };
+  const spec = await admitVolumes(house, principal, asAsked);
   await admitSecrets(house, principal, spec);
   return { ...allowed, spec, visibility: visibilityOf(principal, allowed), profile };
 }

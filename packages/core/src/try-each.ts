@@ -5,6 +5,7 @@ import { ask, callContext } from "./registry/registry.ts";
 import type { Candidate } from "./route/route.ts";
 import { placeholderVariables } from "./secrets/terms.ts";
 import { findSetup, type KeptSetup } from "./setup-cache.ts";
+import { withFolders } from "./volumes/volumes.ts";
 
 const CREATE_PATIENCE_MS = 120_000;
 const CLEANUP_PATIENCE_MS = 10_000;
@@ -88,7 +89,7 @@ function tell(house: House, { id: sandboxId, orgId }: Sandbox, extensionId: stri
 
 /** What the extension is asked for. Its row keeps what was asked of us. */
 export async function specOf(house: House, sandbox: Sandbox): Promise<SandboxSpec> {
-  const { spec } = sandbox;
+  const spec = await withFolders(house, sandbox.spec);
   if (spec.network.egress === "deny") return spec;
   const placeholders = await placeholderVariables(house, sandbox);
   return { ...spec, env: { ...TRUST_VARIABLES, ...spec.env, ...placeholders } };

@@ -148,7 +148,9 @@ function openBox(folder: string, ref: string, { manifest, executed }: PlainExten
     closed,
     close,
     files: plainFiles(folder),
-    ...(manifest.facets.includes("users") && { users: { admit: async (uid: number) => `guest${uid}` } }),
+    ...(manifest.facets.includes("users") && {
+      users: { admit: async (uid, { writes } = {}) => `${writes ? "agent" : "guest"}${uid}` },
+    }),
     async exec(request, attachmentId) {
       executed.push({ user: request.user, attachmentId });
       const process = await startProcess(folder, { ...request, env: { ...env, ...request.env } }, closed);

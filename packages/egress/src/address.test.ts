@@ -20,6 +20,8 @@ describe("EG-5 addresses that a sandbox does not reach", () => {
       "::1",
       "::ffff:127.0.0.1",
       "::ffff:8.8.8.8",
+      "::ffff:10.9.9.9",
+      "::ffff:a09:909",
       "64:ff9b::808:808",
       "2002:808:808::1",
       "fe80::1",
@@ -29,6 +31,8 @@ describe("EG-5 addresses that a sandbox does not reach", () => {
   ])("not even where a rule names them (%#)", (...addresses) => {
     const everything = ["0.0.0.0/0", "::/0"];
     expect(addresses.filter((address) => mayDial(address, everything, nobody))).toEqual([]);
+    // Nor where they are this machine's own, or an IPv4 address inside in IPv6's clothes.
+    expect(addresses.filter((address) => mayDial(address, everything, new Set(addresses)))).toEqual([]);
   });
 
   it("inside a network only where a rule names it", () => {

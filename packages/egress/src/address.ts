@@ -39,7 +39,8 @@ const PRIVATE_V6 = ["fc00::", 7] as const;
 
 const never = listOf(NEVER_V4, NEVER_V6);
 const inside = listOf(PRIVATE_V4, [PRIVATE_V6]);
-const global = listOf([], [GLOBAL_V6]);
+const globalV6 = listOf([], [GLOBAL_V6]);
+const privateV6 = listOf([], [PRIVATE_V6]);
 
 /** `inside`: only where a rule names its network. `never`: not even then. */
 export type Reach = "open" | "inside" | "never";
@@ -49,8 +50,9 @@ export function reachOf(address: string, own: ReadonlySet<string> = ownAddresses
   const family = isIP(address);
   const kind = family === 4 ? "ipv4" : "ipv6";
   if (family === 0 || address.includes("%") || never.check(address, kind)) return "never";
-  if (inside.check(address, kind) || own.has(address)) return "inside";
-  return family === 4 || global.check(address, kind) ? "open" : "never";
+  // Also when it is an address of this machine's own, as ::1 is.
+  if (family === 6 && !globalV6.check(address, kind) && !privateV6.check(address, kind)) return "never";
+  return inside.check(address, kind) || own.has(address) ? "inside" : "open";
 }
 
 /** Whether this address may be dialled by a rule that names these networks. */

@@ -23,13 +23,26 @@ export function createResolve(servers?: readonly string[]): Resolve {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
   if (servers?.length) resolver.setServers([...servers]);
 
+  const lookUpTogether = together((host) => lookUp(resolver, host));
   return async (host, cidrs) => {
-    const addresses = isIP(host) ? [host] : await lookUp(resolver, host);
+    const addresses = isIP(host) ? [host] : await lookUpTogether(host);
     if (addresses.length === 0) throw new Unreachable(`${host} has no address`);
     if (!addresses.every((address) => mayDial(address, cidrs))) {
       throw new Unreachable(`${host} leads to an address inside a network`);
     }
-    return addresses;
+    return [...addresses];
+  };
+}
+
+/** One question for a whole crowd that asks at the same time; who comes after its answer asks anew. */
+function together(ask: (host: string) => Promise<string[]>): (host: string) => Promise<string[]> {
+  const asked = new Map<string, Promise<string[]>>();
+  return (host) => {
+    const known = asked.get(host);
+    if (known) return known;
+    const answer = ask(host).finally(() => asked.delete(host));
+    asked.set(host, answer);
+    return answer;
   };
 }
 

@@ -7,6 +7,7 @@ import {
   type ExecInput,
   type ExecResult,
   type Files,
+  type ForkBody,
   forkedSchema,
   type GuardedNetworkInput,
   type Metrics,
@@ -101,9 +102,9 @@ export interface Sandbox {
   /** Takes back at once what was opened for a while. */
   endElevations(): Promise<SandboxInfo>;
   /** Its files as they are now; `create` takes its id as `from`. */
-  snapshot(body?: TakeSnapshotBody): Promise<Snapshot>;
-  /** So many new ones as this one is now. */
-  fork(count?: number): Promise<Sandbox[]>;
+  snapshot(body?: TakeSnapshotBody, once?: Once): Promise<Snapshot>;
+  /** So many new ones as this one is now, perhaps each with a name. */
+  fork(asked?: number | ForkBody, once?: Once): Promise<Sandbox[]>;
   destroy(): Promise<SandboxInfo>;
 }
 
@@ -176,12 +177,21 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
       transport.ask(networkCallListSchema, "GET", `${path}/network/calls`, { query: { after } }),
     elevate: (json) => transport.ask(approvalSchema, "POST", `${path}/elevations`, { json }),
     endElevations: () => change("DELETE", "/elevations"),
-    snapshot: (body = {}) => transport.ask(snapshotSchema, "POST", `${path}/snapshots`, { json: body }),
-    async fork(count = 1) {
-      const answer = await transport.ask(forkedSchema, "POST", `${path}/fork`, { json: { count } });
+    ...copies(transport, path),
+    destroy: () => change("DELETE", ""),
+  };
+}
+
+/** What is made of a sandbox as it is now. */
+function copies(transport: Transport, path: string): Pick<Sandbox, "snapshot" | "fork"> {
+  return {
+    snapshot: (body = {}, once) =>
+      transport.ask(snapshotSchema, "POST", `${path}/snapshots`, { json: body, once }),
+    async fork(asked = {}, once) {
+      const json = typeof asked === "number" ? { count: asked } : asked;
+      const answer = await transport.ask(forkedSchema, "POST", `${path}/fork`, { json, once });
       return answer.sandboxes.map((one) => openSandbox(transport, one));
     },
-    destroy: () => change("DELETE", ""),
   };
 }
 

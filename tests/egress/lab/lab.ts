@@ -35,6 +35,12 @@ export const PRIVATE = "10.9.9.9";
 export const METADATA = "169.254.169.254";
 const GUARD = "93.184.0.2";
 
+/** For what must not reach the machine that the guard runs on. */
+export interface Trap {
+  caught(): number;
+  close(): void;
+}
+
 /** A network with two ends: the world at one, the guard at the other, and nothing else at all. */
 export interface Lab {
   /** What starts the guard at its end. */
@@ -49,6 +55,8 @@ export interface Lab {
   /** The files of a folder are at `/static/` from now on. */
   serve(dir: string): Promise<void>;
   look(): Promise<WorldAnswer>;
+  /** Listens on every address of the guard's own end, and tells who came. */
+  trap(): Promise<Trap>;
   clear(): Promise<void>;
   close(): void;
 }
@@ -90,7 +98,7 @@ async function wire(world: number, guard: number): Promise<void> {
     [world, "w0"],
     [guard, "g0"],
   ] as const) {
-    await at(pid, `link set ${name} addrgenmode none`);
+    await at(pid, `link set ${name} mtu 65535 addrgenmode none`);
     for (const up of ["lo", name]) await at(pid, `link set ${up} up`);
   }
   // Whatever is dialled gets there: that nothing does is then the guard's doing.
@@ -120,12 +128,27 @@ function labOf(world: ChildProcess, end: ChildProcess): Lab {
     accept: async (key) => void (await ask({ op: "accept", key })),
     serve: async (dir) => void (await ask({ op: "serve", dir })),
     look: () => ask({ op: "look" }),
+    trap: () => setTrap(["nsenter", `--net=/proc/${end.pid}/ns/net`, "--"]),
     clear: async () => void (await ask({ op: "clear" })),
     close() {
       world.disconnect();
       end.stdin?.end();
     },
   };
+}
+
+async function setTrap([command = "", ...args]: readonly string[]): Promise<Trap> {
+  const script =
+    'require("net").createServer((one) => { console.log("caught"); one.destroy(); }).listen(80, "::", () => console.log("ready"))';
+  const child = spawn(command, [...args, process.execPath, "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (words: string) => {
+    said += words;
+  });
+  await once(child.stdout, "data");
+  return { caught: () => said.split("caught").length - 1, close: () => void child.kill() };
 }
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));

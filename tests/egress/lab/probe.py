@@ -64,9 +64,34 @@ def kinds():
     return found
 
 
-order = json.loads(sys.argv[1])
+def say(host, port, pieces, wait=3.0, whole=False):
+    """Each piece is said once the one before was answered; what was heard, piece by piece, the last one to its end."""
+    heard = []
+    try:
+        with socket.create_connection((host, port), wait) as one:
+            for piece in pieces:
+                one.sendall(piece.encode("latin1"))
+                try:
+                    heard.append(one.recv(65536).decode("latin1"))
+                except socket.timeout:
+                    heard.append("")
+                if not heard[-1]:
+                    break
+            while whole and len(heard) == len(pieces) and heard[-1]:
+                part = one.recv(65536).decode("latin1")
+                if not part:
+                    break
+                heard[-1] += part
+    except OSError as error:
+        return {"heard": heard, "error": type(error).__name__}
+    return {"heard": heard}
+
+
+order = json.load(open(sys.argv[1]))
 if order["op"] == "kinds":
     answer = kinds()
+elif order["op"] == "say":
+    answer = [say(one["host"], one["port"], one["pieces"], one.get("wait", 3.0), one.get("whole", False)) for one in order["all"]]
 elif order["op"] == "tcp":
     answer = [tcp(host, port, order.get("payload", "").encode("latin1") or None, order.get("wait", 3.0)) for host, port in order["to"]]
 else:

@@ -22,11 +22,13 @@ export interface Bench {
 export interface BenchOptions {
   readonly log?: Log;
   readonly askPatienceMs?: number;
+  /** For clients that come over a socket; nobody listens, unless said. */
+  readonly listen?: { readonly host: string; readonly port: number };
 }
 
 export async function openBench(
   environment: Record<string, string> = {},
-  { log = silent, ...options }: BenchOptions = {},
+  { log = silent, listen, ...options }: BenchOptions = {},
 ): Promise<Bench> {
   Object.assign(process.env, environment);
   const home = await mkdtemp(join(tmpdir(), "sandboxer-egress-"));
@@ -36,7 +38,7 @@ export async function openBench(
   await writeFile(caFile, ca);
   const guard = { prefix: lab.prefix, dns: lab.dns, caFile };
   const open = async () => {
-    const opened = await openGateway({ home, listen: false, log, guard, ...options });
+    const opened = await openGateway({ home, listen: listen ?? false, log, guard, ...options });
     const { apiKey, fetch } = opened;
     return { gateway: opened, client: createClient({ url: "http://localhost", apiKey, fetch }) };
   };
@@ -89,9 +91,32 @@ interface Probed {
 export async function probe(sandbox: Sandbox, order: Record<string, unknown>): Promise<Probed[]> {
   const script = await readFile(new URL("probe.py", import.meta.url));
   await sandbox.files.write("/home/user/probe.py", [script]);
-  const { stdout, stderr } = await sandbox.run(["python3", "/home/user/probe.py", JSON.stringify(order)]);
+  await sandbox.files.write("/home/user/order.json", [new TextEncoder().encode(JSON.stringify(order))]);
+  const { stdout, stderr } = await sandbox.run(["python3", "/home/user/probe.py", "/home/user/order.json"], {
+    timeoutMs: 100_000,
+    limitBytes: 8_000_000,
+  });
   if (stdout.length === 0) throw new Error(text(stderr));
   return JSON.parse(text(stdout));
+}
+
+interface Talk {
+  readonly host: string;
+  readonly port: number;
+  readonly pieces: readonly string[];
+  readonly wait?: number;
+  /** The last answer is heard to its end. */
+  readonly whole?: boolean;
+}
+
+interface Heard {
+  readonly heard: string[];
+  readonly error?: string;
+}
+
+/** Several conversations in any bytes, one after the other. */
+export async function converse(sandbox: Sandbox, all: readonly Talk[]): Promise<Heard[]> {
+  return (await probe(sandbox, { op: "say", all })) as unknown as Heard[];
 }
 
 export const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createSecureServer } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -120,6 +121,27 @@ createHttpsServer(
     socket.pipe(socket);
   })
   .listen(443);
+/** HTTP/2 and nothing else. */
+createSecureServer({
+  SNICallback: (name, done) => done(null, contextFor(name)),
+  ...authority.issue("default.test"),
+})
+  .on("connection", note)
+  .on("stream", (stream, headers) => {
+    records.push({ kind: "request", what: `HTTP/2 ${headers[":method"]} ${headers[":path"]}` });
+    stream.end(`hello from ${headers[":authority"]}\n`);
+  })
+  .listen(8444);
+/** As it was spoken long ago. */
+createHttpsServer(
+  {
+    ...{ minVersion: "TLSv1" as const, maxVersion: "TLSv1.1" as const, ciphers: "DEFAULT:@SECLEVEL=0" },
+    ...authority.issue("old.bad.test"),
+  },
+  (request, response) => void answer(request, response),
+)
+  .on("connection", note)
+  .listen(8445);
 /** Says what it hears. */
 createServer((socket) => {
   note(socket);

@@ -12,6 +12,7 @@ interface Options {
   readonly name?: string;
   readonly conversation?: string;
   readonly readOnly?: true;
+  readonly ownUser?: true;
   readonly rules?: string[];
   readonly secrets?: string[];
   readonly stayAwake?: true;
@@ -32,6 +33,7 @@ export function register(program: Command): void {
     .option("--name <name>", "a name for it")
     .option("--conversation <id>", "the conversation that uses it")
     .option("--read-only", "it changes no file and reaches no port")
+    .option("--own-user", "it acts as a user of its own, whose processes nobody else touches")
     .option("--rules <list>", "names it may reach, as in api.example.com", list)
     .option("--secrets <list>", "secrets put into its requests, by name", list)
     .option("--stay-awake", "do not put the sandbox to sleep when the last one leaves")
@@ -54,12 +56,13 @@ export function register(program: Command): void {
 }
 
 function bodyOf(sandbox: string | undefined, options: Options): AttachBody {
-  const { key, name, conversation, readOnly, rules, secrets, stayAwake, profile, keep } = options;
+  const { key, name, conversation, readOnly, ownUser, rules, secrets, stayAwake, profile, keep } = options;
   const shared = {
     ...(key && { keyId: key }),
     ...(name && { name }),
     ...(conversation && { conversation }),
     ...(readOnly && { access: "read-only" as const }),
+    ...(ownUser && { user: "own" as const }),
     ...(rules && { rules }),
     ...(secrets && { secrets }),
     ...(stayAwake && { hibernate: false }),
@@ -86,14 +89,23 @@ async function attach(sandbox: string | undefined, options: Options): Promise<vo
 async function ls(sandbox: string, { json }: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const found = await withClient((client) => client.attachments.list(sandbox));
-  const head = ["ID", "NAME", "PRINCIPAL", "CONVERSATION", "ACCESS", "SINCE", "STATE"];
+  const head = ["ID", "NAME", "PRINCIPAL", "CONVERSATION", "ACCESS", "UID", "SINCE", "STATE"];
   say(json ? JSON.stringify(found) : table(head, found.map(row)));
 }
 
 function row(one: Attachment): string[] {
-  const { id, name = "", principalId, conversation = "", access, createdAtMs, detachedAtMs } = one;
+  const { id, name = "", principalId, conversation = "", access, uid, createdAtMs, detachedAtMs } = one;
   const state = detachedAtMs !== undefined ? "left" : one.implicit ? "by use" : "attached";
-  return [id, name, principalId, conversation, access, span(Date.now() - createdAtMs), state];
+  return [
+    id,
+    name,
+    principalId,
+    conversation,
+    access,
+    uid === undefined ? "" : String(uid),
+    span(Date.now() - createdAtMs),
+    state,
+  ];
 }
 
 async function detach(attachment: string, { json }: Options): Promise<void> {

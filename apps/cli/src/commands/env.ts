@@ -29,7 +29,9 @@ async function env(product: string, { tls, json }: Options): Promise<void> {
     });
   }
   const { url, apiKey, home } = gateway;
-  const named = tls ? await byNames(url, home) : { E2B_API_URL: url, E2B_SANDBOX_URL: url };
+  const named = tls
+    ? await byNames(url, home)
+    : { E2B_API_URL: url, E2B_SANDBOX_URL: url, E2B_VOLUME_API_URL: url };
   const variables = { E2B_API_KEY: apiKey, ...named };
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}='${value}'\n`);
   process.stdout.write(json ? `${JSON.stringify(variables)}\n` : lines.join(""));

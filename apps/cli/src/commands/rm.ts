@@ -25,9 +25,15 @@ async function rm(names: string[], { all, json = false }: Options): Promise<void
       hint: "`sandboxer ls` shows them.",
     });
   }
-  const { withClient } = await import("../connect.ts");
+  const { livingOf, withClient } = await import("../connect.ts");
+  const { withMeant } = await import("../meant.ts");
   const work = withClient(async (client) => {
-    const wanted = all ? await living(client) : names.map((name) => client.sandboxes.get(name));
+    const find = (name: string) =>
+      withMeant(
+        () => client.sandboxes.get(name),
+        () => livingOf(client),
+      );
+    const wanted = all ? await living(client) : names.map(find);
     return Promise.all(wanted.map((sandbox) => remove(Promise.resolve(sandbox), json)));
   });
   // Said afterwards and in order, so that it does not land on the line that says what is waited for.

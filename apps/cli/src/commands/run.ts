@@ -1,6 +1,6 @@
-import type { Process } from "@sandboxer/contract";
+import type { CreateBody, Process } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, list, variable, whenMissing } from "../arguments.ts";
+import { durationMs, list, mebibytes, processors, variable, whenMissing } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
 import { allowance, type NetworkOptions, networkOf } from "../network.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
@@ -10,6 +10,10 @@ import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../work
 interface Options extends NetworkOptions, WorkspaceOptions {
   readonly secrets?: string[];
   readonly name?: string;
+  readonly profile?: string;
+  readonly user?: string;
+  readonly cpus?: number;
+  readonly memory?: number;
   readonly env?: Record<string, string>;
   readonly cwd?: string;
   readonly timeout?: number;
@@ -25,13 +29,17 @@ export function register(program: Command): void {
     .command("run")
     .description("run one command in a fresh sandbox, and take the sandbox down")
     .argument("<argv...>", "the command and its arguments")
+    .option("--profile <ref>", "what it is to be, as in python or python@2; the rest then only narrows it")
     .option("-e, --env <NAME=value>", "a variable; NAME alone takes this shell's value", variable)
     .option("--cwd <folder>", "where to run; relative ones start at the home")
+    .option("-u, --user <user>", "who runs it, by name or uid (default: user)")
     .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
     .option("--ttl <time>", "the longest the sandbox lives (default: 1h)", durationMs)
     .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
     .option("--rootfs <path>", "use this folder or archive as the root instead of this machine's programs")
     .option("--tools <folder...>", "show this machine's folder too, read-only: a version manager's")
+    .option("--cpus <count>", "processors it may use (default: 2)", processors)
+    .option("--memory <size>", "memory it may use, as in 512M (default: 2G)", mebibytes)
     .option("--allow <host>", "a host it may reach, as in api.example.com", allowance)
     .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
     .option("--ask", "have somebody decide about what no rule allows: `sandboxer approvals`")
@@ -47,11 +55,10 @@ export function register(program: Command): void {
 }
 
 async function run(argv: string[], options: Options): Promise<void> {
-  const { env = {}, cwd, timeout, ttl, image, rootfs, tools, tty, name } = options;
+  const { env = {}, cwd, user, timeout, tty } = options;
   // What it writes to a folder's copy is there to be looked at, so it is not thrown away with us.
   const keeps = options.workspace !== undefined && (options.access ?? "copy-on-write") === "copy-on-write";
   const { withSandboxes } = await import("../connect.ts");
-  const { imageOf } = await import("../image.ts");
   let remote: Process | undefined;
   let stop = (_exitCode: number): void => {};
   const stopped = new Promise<number>((resolve) => {
@@ -63,15 +70,7 @@ async function run(argv: string[], options: Options): Promise<void> {
   // Without anything to keep nobody else knows of the sandbox: killed, we take it with us.
   const exitCode = await withSandboxes(
     async (sandboxes) => {
-      const asked = {
-        ...(name !== undefined && { name }),
-        image: imageOf({ image, rootfs, tools }),
-        ...networkOf(options),
-        ...(options.secrets && { secrets: options.secrets }),
-        ...workspaceOf(options),
-        ...lifetime(ttl, timeout),
-      };
-      const sandbox = await waiting("starting a sandbox", sandboxes.create(asked));
+      const sandbox = await waiting("starting a sandbox", sandboxes.create(await bodyOf(options)));
       const finished = start(sandbox);
       // Whichever is first; the other then ends with its sandbox.
       finished.catch(() => {});
@@ -94,11 +93,29 @@ async function run(argv: string[], options: Options): Promise<void> {
       stdin,
       ...(tty && { pty: terminalSize() }),
       ...(cwd && { cwd }),
+      ...(user !== undefined && { user }),
       ...(timeout && { timeoutMs: timeout }),
     });
     remote = started;
     return exitCodeOf(tty ? await lendTerminal(started) : await relay(started, stdin));
   }
+}
+
+/** Only what was said: what was left out is the profile's to fill in. */
+async function bodyOf(options: Options): Promise<CreateBody> {
+  const { name, profile, image, rootfs, tools, cpus, memory, secrets } = options;
+  const { imageOf } = await import("../image.ts");
+  const resources = { ...(cpus && { cpus }), ...(memory && { memoryMiB: memory }) };
+  return {
+    ...(name !== undefined && { name }),
+    ...(profile !== undefined && { profile }),
+    ...((image ?? rootfs ?? tools) !== undefined && { image: imageOf({ image, rootfs, tools }) }),
+    ...(Object.keys(resources).length > 0 && { resources }),
+    ...networkOf(options),
+    ...(secrets && { secrets }),
+    ...workspaceOf(options),
+    ...lifetime(options),
+  };
 }
 
 /** The sandbox stays for as long as there is something in it to look at. */
@@ -120,7 +137,7 @@ const HOUR_MS = 3_600_000;
 const SLACK_MS = 60_000;
 
 /** Long enough for the timeout to be what ends the command; otherwise the gateway's own default. */
-function lifetime(ttl: number | undefined, timeout = 0): { ttlMs?: number } {
+function lifetime({ ttl, timeout = 0 }: Options): { ttlMs?: number } {
   if (ttl !== undefined) return { ttlMs: ttl };
   return timeout + SLACK_MS > HOUR_MS ? { ttlMs: timeout + SLACK_MS } : {};
 }

@@ -8,6 +8,7 @@ interface Options {
   readonly user?: string;
   readonly cwd?: string;
   readonly ttl?: number;
+  readonly profile?: string;
 }
 
 /** The user's own, as the sandbox has it. */
@@ -20,13 +21,14 @@ export function register(program: Command): void {
     .argument("[sandbox]", "its id or name; left out, a fresh one")
     .option("--cwd <folder>", "where to start; relative ones start at the home")
     .option("-u, --user <user>", "whose shell, by name or uid (default: user)")
+    .option("--profile <ref>", "what a fresh one is to be, as in python or python@2")
     .option("--ttl <time>", "the longest a fresh sandbox lives (default: 1h)", durationMs)
     .option("--json", "give errors as JSON")
     .addHelpText("after", "\nExample:\n  $ sandboxer shell build")
     .action(shell);
 }
 
-async function shell(idOrName: string | undefined, { user, cwd, ttl }: Options): Promise<void> {
+async function shell(idOrName: string | undefined, { user, cwd, ttl, profile }: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const { lendTerminal, terminalSize, terminalVariables } = await import("../terminal.ts");
   const { promise: stopped, resolve: stop } = Promise.withResolvers<number>();
@@ -62,7 +64,10 @@ async function shell(idOrName: string | undefined, { user, cwd, ttl }: Options):
     if (idOrName !== undefined) {
       return { sandbox: await client.sandboxes.get(idOrName), leave: async () => {} };
     }
-    const made = client.sandboxes.create({ ...(ttl && { ttlMs: ttl }) });
+    const made = client.sandboxes.create({
+      ...(profile !== undefined && { profile }),
+      ...(ttl && { ttlMs: ttl }),
+    });
     const sandbox = await waiting("starting a sandbox", made);
     return { sandbox, leave: () => sandbox.destroy() };
   }

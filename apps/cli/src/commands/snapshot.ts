@@ -4,6 +4,7 @@ import { label } from "../arguments.ts";
 interface Options {
   readonly name?: string;
   readonly label?: Record<string, string>;
+  readonly idempotencyKey?: string;
   readonly json?: true;
 }
 
@@ -14,6 +15,7 @@ export function register(program: Command): void {
     .argument("<sandbox>", "its id or name")
     .option("--name <name>", "a name to use instead of the id")
     .option("-l, --label <key=value>", "a label", label)
+    .option("--idempotency-key <key>", "asked again with the same, there is still one")
     .option("--json", "print everything about it; give errors as JSON")
     .addHelpText(
       "after",
@@ -22,11 +24,13 @@ export function register(program: Command): void {
     .action(snapshot);
 }
 
-async function snapshot(idOrName: string, { name, label: labels = {}, json }: Options): Promise<void> {
+async function snapshot(idOrName: string, options: Options): Promise<void> {
+  const { name, label: labels = {}, idempotencyKey, json } = options;
   const { withClient } = await import("../connect.ts");
   const taken = await withClient(async (client) => {
     const sandbox = await client.sandboxes.get(idOrName);
-    return sandbox.snapshot({ labels, ...(name && { name }) });
+    const once = idempotencyKey === undefined ? {} : { idempotencyKey };
+    return sandbox.snapshot({ labels, ...(name && { name }) }, once);
   });
   process.stdout.write(`${json ? JSON.stringify(taken) : taken.id}\n`);
   process.exit(0);

@@ -1,6 +1,9 @@
 import { type Command, Option } from "commander";
 import { portNumber } from "../arguments.ts";
 
+/** Of each kind that is asked for: the next who asks for the same finds one ready. */
+const MADE_AHEAD = 1;
+
 interface Options {
   readonly port?: number;
   readonly host?: string;
@@ -37,7 +40,8 @@ async function up(options: Options): Promise<void> {
   const home = homeDirectory();
   const config = await loadConfig({ home, file, flags: flagsOf(options) });
   const { listen, tls, insecure } = config;
-  const gateway = await openGateway({ home, config, listen: { ...listen, tls, insecure } });
+  const { pool = MADE_AHEAD } = config;
+  const gateway = await openGateway({ home, config, pool, listen: { ...listen, tls, insecure } });
   const say = (text: string) => void process.stdout.write(`${text}\n`);
   // Before anybody is told that it is ready: a signal may follow at once.
   const ended = untilSignal(gateway, json ? () => {} : say);

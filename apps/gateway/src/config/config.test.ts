@@ -18,7 +18,6 @@ describe("the configuration", () => {
       listen: { host: "127.0.0.1", port: 7070 },
       insecure: false,
       allowed: { hosts: [], origins: [] },
-      pool: 0,
       extensions: [],
     });
   });

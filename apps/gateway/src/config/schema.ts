@@ -44,8 +44,8 @@ export const configSchema = z.strictObject({
       images: z.record(z.string(), imageSchema).default({}),
     })
     .prefault({}),
-  /** Sandboxes kept ready of each kind that is asked for. */
-  pool: z.int().min(0).max(999).default(0),
+  /** Sandboxes kept ready of each kind that is asked for. Left out, one by `sandboxer up` and none otherwise. */
+  pool: z.int().min(0).max(999).optional(),
   /** Of each key. */
   limits: z
     .strictObject({

@@ -8,6 +8,7 @@ export const ENVD_PORT = 49_983;
 export const INTERPRETER_PORT = 49_999;
 
 const CONTROL = /^\/(?:v[23]\/)?(?:sandboxes|templates|snapshots|volumes|secrets|teams)(?:[/?]|$)/;
+const VOLUME = /^\/volumecontent\/(vol_[a-z0-9]{20})\/(path|dir|file)(?:\?|$)/;
 const UPLOAD = /^\/templates\/uploads\/([\w-]{43})$/;
 const SIGNED_FILE = /^\/files\?(?:.*&)?signature=/;
 
@@ -16,6 +17,8 @@ export type Address =
   | { readonly kind: "control" }
   /** An archive for a build, let in by the word in its address. */
   | { readonly kind: "upload"; readonly token: string }
+  /** What is in a volume, let in by the volume's own token. */
+  | { readonly kind: "volume"; readonly volumeId: string; readonly what: "path" | "dir" | "file" }
   /** A port of a sandbox, by its host name or by the headers that clients send. */
   | {
       readonly kind: "sandbox";
@@ -39,6 +42,8 @@ export function findAddress(incoming: IncomingMessage, place: PreviewPlace): Add
   }
   const token = UPLOAD.exec(url)?.[1];
   if (token !== undefined) return { kind: "upload", token };
+  const [, volumeId, what] = VOLUME.exec(url) ?? [];
+  if (volumeId !== undefined) return { kind: "volume", volumeId, what: what as "path" };
   if (place.isApi(host)) return { kind: "control" };
   const asked = headers["e2b-sandbox-id"];
   if (typeof asked === "string") {

@@ -4,12 +4,14 @@ import type { Images } from "./builds/run.ts";
 import type { Tags } from "./control/templates-known.ts";
 import type { Signatures } from "./envd/signatures.ts";
 import type { Contexts } from "./interpreter/contexts.ts";
+import type { Keepers } from "./volumes/keepers.ts";
 
 /** What the parts of this door share. */
 export interface Desk {
   readonly autoPause: AutoPause;
   readonly signatures: Signatures;
   readonly contexts: Contexts;
+  readonly keepers: Keepers;
   readonly builds: Builds;
   readonly tags: Tags;
   readonly images: Images;

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Asked } from "../exchange.ts";
 import type { Report } from "../rest/failure.ts";
 import type { Ground } from "../rest/route.ts";
 
@@ -17,6 +18,12 @@ export interface Exchange {
 export function header({ incoming }: Pick<Exchange, "incoming">, name: string): string | undefined {
   const value = incoming.headers[name];
   return typeof value === "string" ? value : undefined;
+}
+
+/** As the REST API asks for them; one that was given twice is not there. */
+export function headersOf(exchange: Pick<Exchange, "incoming">): Asked["headers"] {
+  const get = (name: string) => header(exchange, name) ?? null;
+  return { get, has: (name) => get(name) !== null };
 }
 
 export function answerJson(outgoing: ServerResponse, status: number, body: unknown, more: object = {}): void {

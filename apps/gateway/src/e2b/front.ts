@@ -18,11 +18,13 @@ import { dropProcesses } from "./drop-processes.ts";
 import { sandboxOfSignature } from "./envd/admit.ts";
 import { serveEnvd } from "./envd/serve.ts";
 import { createSignatures } from "./envd/signatures.ts";
-import { answerJson, type Exchange } from "./exchange.ts";
+import { answerJson, type Exchange, headersOf } from "./exchange.ts";
 import { failureOf, Unreachable } from "./failure.ts";
 import { createContexts } from "./interpreter/contexts.ts";
 import { serveInterpreter } from "./interpreter/serve.ts";
 import { isOpened, openSandbox, servePort } from "./ports.ts";
+import { serveVolume } from "./volumes/content.ts";
+import { createKeepers } from "./volumes/keepers.ts";
 
 /** E2B's wire protocol in front of core: what its clients ask never reaches the REST API. */
 export interface E2bFront {
@@ -54,11 +56,13 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
     tags: new Map(),
     contexts: createContexts(ground.core),
     signatures: createSignatures(),
+    keepers: createKeepers(ground.core),
     domain: () => ground.previews.url && place.domainOf(new URL(ground.previews.url)),
   };
 
   async function dispatch(address: Address, exchange: Exchange): Promise<void> {
     if (address.kind === "upload") return serveUpload(exchange, desk, address.token);
+    if (address.kind === "volume") return serveVolume(exchange, desk, address);
     if (address.kind === "control") return serveControl(exchange, desk);
     if (address.kind === "signed") return serveEnvd(exchange, desk, sandboxOfSignature(exchange, desk));
     if (address.port === ENVD_PORT) return serveEnvd(exchange, desk, address.sandboxId);
@@ -108,12 +112,13 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
 }
 
 /** Names of this door's own are checked by having been found; for all others as for the REST API. */
-function refuseForeign(address: Address, { headers }: IncomingMessage, allowed: Allowed): void {
+function refuseForeign(address: Address, incoming: IncomingMessage, allowed: Allowed): void {
   const isOwnName = address.kind === "sandbox" && address.preview !== undefined;
-  const given = new Headers(headers.origin === undefined ? {} : { origin: headers.origin });
   const host =
-    isOwnName || address.kind === "control" || address.kind === "upload" ? "localhost" : (headers.host ?? "");
-  const refusal = refusalOf(given, allowed, host);
+    isOwnName || ["control", "upload", "volume"].includes(address.kind)
+      ? "localhost"
+      : (incoming.headers.host ?? "");
+  const refusal = refusalOf(headersOf({ incoming }), allowed, host);
   if (refusal) throw refusal.error;
 }
 

@@ -17,6 +17,8 @@ export interface Notes {
   readonly public?: "false";
   readonly "mask-host"?: string;
   readonly internet?: "true" | "false";
+  /** The volume that it is there to keep within reach; nobody made it by name. */
+  readonly volume?: string;
 }
 
 export function labelsFor(metadata: Readonly<Record<string, string>>, notes: Notes): Record<string, string> {

@@ -1,19 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import { SandboxerError } from "@sandboxer/contract";
+import { wholeOf } from "../incoming.ts";
 
 const MAXIMUM_JSON_BYTES = 8 << 20;
 
-export async function readBounded(incoming: IncomingMessage, maximumBytes: number): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of incoming.iterator({ destroyOnReturn: false })) {
-    bytes += part.length;
-    if (bytes > maximumBytes) {
-      throw new SandboxerError("payload_too_large", `a body has at most ${maximumBytes} bytes here`);
-    }
-    parts.push(part);
-  }
-  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
+export async function readBounded(incoming: IncomingMessage, maximumBytes: number): Promise<Uint8Array> {
+  const whole = await wholeOf(incoming, maximumBytes);
+  if (whole) return whole;
+  throw new SandboxerError("payload_too_large", `a body has at most ${maximumBytes} bytes here`);
 }
 
 /** A body of JSON; nothing at all is an empty object, as E2B's clients mean it. */

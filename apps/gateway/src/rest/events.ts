@@ -58,6 +58,7 @@ export const eventRoutes = [
       method: "POST",
       path: "/v1/webhooks",
       operation: "webhook.write",
+      idempotent: true,
       summary: "Send every event there from now on, signed; the secret is only in this answer",
       body: createWebhookBodySchema,
       answer: { type: "json", status: 201, schema: createdWebhookSchema },

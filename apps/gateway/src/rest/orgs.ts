@@ -7,6 +7,7 @@ export const orgRoutes = [
       method: "POST",
       path: "/v1/orgs",
       operation: "org.write",
+      idempotent: true,
       summary: "Make a tenant of its own; its root key is shown only in this answer",
       body: createOrgBodySchema,
       answer: { type: "json", status: 201, schema: createdOrgSchema },

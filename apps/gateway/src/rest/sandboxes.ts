@@ -69,6 +69,7 @@ export const sandboxRoutes = [
       method: "POST",
       path: "/v1/sandboxes/{id}/recreate",
       operation: "sandbox.create",
+      idempotent: true,
       summary: "End a sandbox and make another that was asked for in the same words",
       params: sandboxParams,
       answer: { type: "json", status: 201, schema: sandboxSchema },

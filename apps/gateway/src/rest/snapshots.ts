@@ -21,25 +21,27 @@ export const snapshotRoutes = [
       method: "POST",
       path: "/v1/sandboxes/{id}/snapshots",
       operation: "sandbox.snapshot",
+      idempotent: true,
       summary: "Take a snapshot of a running sandbox",
       params: sandboxParams,
       body: takeSnapshotBodySchema,
       answer: { type: "json", status: 201, schema: snapshotSchema },
     },
-    ({ core, principal, params, body }) => core.takeSnapshot(principal, params.id, body),
+    ({ core, principal, params, body, once }) => core.takeSnapshot(principal, params.id, body, once),
   ),
   route(
     {
       method: "POST",
       path: "/v1/sandboxes/{id}/fork",
       operation: "sandbox.snapshot",
+      idempotent: true,
       summary: "Make so many new sandboxes as this one is now",
       params: sandboxParams,
       body: forkBodySchema,
       answer: { type: "json", status: 201, schema: forkedSchema },
     },
-    async ({ core, principal, params, body }) => ({
-      sandboxes: await core.fork(principal, params.id, body),
+    async ({ core, principal, params, body, once }) => ({
+      sandboxes: await core.fork(principal, params.id, body, once),
     }),
   ),
   route(

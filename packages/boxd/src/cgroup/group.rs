@@ -47,6 +47,15 @@ impl Group {
         Ok(())
     }
 
+    /// Only where each controller has its own hierarchy.
+    pub fn rename(&mut self, id: &str) -> io::Result<()> {
+        for folder in distinct(&self.places) {
+            fs::rename(folder, folder.with_file_name(id))?;
+        }
+        self.places.values_mut().for_each(|folder| folder.set_file_name(id));
+        Ok(())
+    }
+
     pub fn set(&self, limits: &Limits) -> io::Result<()> {
         match self.unified() {
             Some(folder) => v2::set(folder, limits),

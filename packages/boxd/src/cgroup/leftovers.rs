@@ -23,6 +23,10 @@ impl Leftovers {
         self.due = Some(Instant::now());
     }
 
+    pub fn extend(&mut self, groups: impl IntoIterator<Item = Group>) {
+        groups.into_iter().for_each(|group| self.take(group));
+    }
+
     pub fn due(&self) -> Option<Instant> {
         self.due
     }

@@ -14,7 +14,7 @@ mod v2;
 pub use group::{Entry, Group};
 pub use leftovers::Leftovers;
 pub use name::number_of;
-pub use usage::Usage;
+pub use usage::{Usage, oom_kills};
 
 use crate::wire::limits::Limits;
 use std::collections::BTreeMap;
@@ -64,7 +64,12 @@ impl Groups {
     /// How many descriptors a sandbox needs to enter a group by itself; none where the kernel
     /// puts it there.
     pub fn entries(&self) -> usize {
-        if self.places.contains_key(UNIFIED) { 0 } else { distinct(&self.places).len() }
+        if self.are_unified() { 0 } else { distinct(&self.places).len() }
+    }
+
+    /// All controllers share one hierarchy, of version 2.
+    pub fn are_unified(&self) -> bool {
+        self.places.contains_key(UNIFIED)
     }
 
     /// A group for one sandbox, with its limits in force. None where there are no groups.

@@ -28,7 +28,7 @@ impl Usage {
                 memory_limit_bytes: number(folder, "memory.max"),
                 memory_peak_bytes: number(folder, "memory.peak"),
                 pids: number(folder, "pids.current"),
-                oom_kills: keyed(folder, "memory.events", "oom_kill"),
+                oom_kills: oom_kills(group),
             },
             None => {
                 let from = |controller, file| number(group.place(controller)?, file);
@@ -39,12 +39,19 @@ impl Usage {
                     memory_limit_bytes: memory("memory.limit_in_bytes").filter(|&n| n < NO_LIMIT),
                     memory_peak_bytes: memory("memory.max_usage_in_bytes"),
                     pids: from("pids", "pids.current"),
-                    oom_kills: group
-                        .place("memory")
-                        .and_then(|folder| keyed(folder, "memory.oom_control", "oom_kill")),
+                    oom_kills: oom_kills(group),
                 }
             }
         }
+    }
+}
+
+/// How often the kernel has ended a process of it for want of memory.
+pub fn oom_kills(group: &Group) -> Option<u64> {
+    match (group.unified(), group.place("memory")) {
+        (Some(folder), _) => keyed(folder, "memory.events", "oom_kill"),
+        (None, Some(folder)) => keyed(folder, "memory.oom_control", "oom_kill"),
+        (None, None) => None,
     }
 }
 

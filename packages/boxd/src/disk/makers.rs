@@ -1,6 +1,7 @@
 //! Processes that make disks ahead: most of the time that a disk takes is spent waiting for the
 //! kernel, and nobody should wait with it. What is ready stays in a socket until it is taken.
 
+use super::broken_in::broken_in;
 use super::{Made, Size};
 use crate::sys::process::{self, Clone};
 use crate::sys::{descriptor, poll, signal, title, unix_socket};
@@ -49,6 +50,12 @@ impl Makers {
         None
     }
 
+    /// How many of that size are ready or being made.
+    pub fn count(&self, size: Size) -> usize {
+        let of_size = |maker: &Maker| maker.asked.iter().filter(|asked| **asked == size).count();
+        self.0.iter().map(of_size).sum()
+    }
+
     /// Has as many made as are likely to be wanted soon.
     pub fn ask_for(&mut self, size: Size, folder: &Path, make: Make) -> io::Result<()> {
         while self.0.len() < MAKERS {
@@ -56,7 +63,7 @@ impl Makers {
         }
         for maker in &mut self.0 {
             while maker.asked.len() < AHEAD_EACH
-                && unix_socket::send(&maker.socket, &size.to_bytes(), &[]).is_ok()
+                && unix_socket::tell(&maker.socket, &size.to_bytes()).is_ok()
             {
                 maker.asked.push_back(size);
             }
@@ -114,7 +121,10 @@ fn work(socket: &OwnedFd, folder: &Path, make: Make) -> ! {
         && let Ok((Size::LENGTH, _)) = unix_socket::receive(socket, &mut order)
     {
         // What cannot be made ahead is made when it is wanted, and that says why not.
-        let disk = make(folder, Size::from_bytes(order)).map(Made::into_list).unwrap_or_default();
+        let disk = make(folder, Size::from_bytes(order))
+            .and_then(|made| Ok(Made { root: broken_in(made.root)?, ..made }))
+            .map(Made::into_list)
+            .unwrap_or_default();
         let sent = unix_socket::send(socket, &[0], &disk);
         if sent.is_err() {
             break;

@@ -1,6 +1,7 @@
 //! Disks of a fixed size: what a sandbox writes goes into a filesystem of its own, in a sparse
 //! file that is gone with it. Only root may mount one.
 
+mod broken_in;
 mod kept;
 mod makers;
 mod template;
@@ -10,24 +11,29 @@ use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
 use crate::sys::{credentials, path, share};
 pub use kept::{IMAGE, await_release, show};
 use makers::Makers;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The bytes of a disk for which it has one inode, unless said otherwise.
 const BYTES_PER_INODE: u64 = 16_384;
 /// What most sandboxes ask for; made ready when hold starts.
 const USUAL_BYTES: u64 = 10_240 << 20;
-
 /// Files of fewer blocks than this are laid side by side.
 const SMALL_FILE_BLOCKS: &str = "1024";
+/// With fewer ready, more are made at once.
+const FEW: usize = 3;
+/// Otherwise when whoever got the last one is likely to be done: the makers take from its time.
+const DELAY: Duration = Duration::from_millis(20);
 
 const FOLDERS: [&str; 2] = ["upper", "work"];
 
+#[derive(Default)]
 pub struct Disks {
     templates: PathBuf,
     missing: Option<String>,
@@ -36,6 +42,7 @@ pub struct Disks {
     /// files share blocks, since only there somebody wants them.
     images: RefCell<HashMap<u64, OwnedFd>>,
     shares_blocks: bool,
+    wanted: Cell<Option<(Size, Instant)>>,
 }
 
 /// A disk, and its file where the store shares blocks.
@@ -56,13 +63,8 @@ struct Size {
 impl Disks {
     /// Tries it out: too many things can be in the way to know by looking.
     pub fn find(folder: &Path) -> Disks {
-        let mut disks = Disks {
-            templates: folder.join("disks"),
-            missing: None,
-            makers: RefCell::default(),
-            images: RefCell::default(),
-            shares_blocks: false,
-        };
+        let mut disks =
+            Disks { templates: folder.join("disks"), missing: None, ..Disks::default() };
         if credentials::effective_uid() != 0 {
             disks.missing = Some("only root can mount a disk of a fixed size".to_string());
             return disks;
@@ -92,8 +94,10 @@ impl Disks {
         if let Some(image) = image {
             self.images.borrow_mut().insert(path::stat(disk.as_fd(), "")?.st_dev, image);
         }
-        // Without makers the next one takes longer, and that is all.
-        let _ = makers.ask_for(size, &self.templates, make);
+        match makers.count(size) < FEW {
+            true => self.ask_for(&mut makers, size),
+            false => self.wanted.set(Some((size, Instant::now() + DELAY))),
+        }
         for name in FOLDERS {
             path::set_owner(disk.as_fd(), name, owner.unwrap_or(0))?;
         }
@@ -121,6 +125,24 @@ impl Disks {
         if let Some(Ok(found)) = disk.map(|disk| path::stat(disk.as_fd(), "")) {
             self.images.borrow_mut().remove(&found.st_dev);
         }
+    }
+
+    pub fn due(&self) -> Option<Instant> {
+        self.wanted.get().map(|(_, due)| due)
+    }
+
+    pub fn refill_when_due(&self) {
+        if let Some((size, due)) = self.wanted.get()
+            && due <= Instant::now()
+        {
+            self.ask_for(&mut self.makers.borrow_mut(), size);
+        }
+    }
+
+    fn ask_for(&self, makers: &mut Makers, size: Size) {
+        self.wanted.set(None);
+        // Without makers the next one takes longer, and that is all.
+        let _ = makers.ask_for(size, &self.templates, make);
     }
 
     /// The disk in this file, which is made where there is none yet.

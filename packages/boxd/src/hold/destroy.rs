@@ -3,7 +3,7 @@
 use super::registry::{Ending, Sandbox};
 use super::watch::Hold;
 use super::{client::Client, failpoint, log};
-use crate::cgroup::Usage;
+use crate::cgroup;
 use crate::sys::{process, time};
 use crate::wire::failure::{Code, Failure};
 use serde_json::json;
@@ -145,8 +145,7 @@ impl Hold {
             }
         }
         if let Some(group) = group {
-            let oom_kills = Usage::of(&group).oom_kills.unwrap_or(0);
-            if !ended && oom_kills > 0 {
+            if !ended && cgroup::oom_kills(&group).is_some_and(|count| count > 0) {
                 log::note(format_args!("{id} ran out of memory and died"));
             }
             self.leftovers.take(group);

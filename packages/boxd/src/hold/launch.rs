@@ -4,8 +4,9 @@
 //! before the record leaves a folder without a living process; dying before go, a process
 //! that ends itself.
 
-use super::birth::{self, Report};
+use super::birth::{self, Born};
 use super::client::Client;
+use super::infancy::{self, Report};
 use super::record::Record;
 use super::registry::{Sandbox, Starting};
 use super::room::Room;
@@ -27,8 +28,10 @@ impl Hold {
         client: Client,
         stream: u32,
     ) -> Result<(), (Client, Failure)> {
-        let Room { ids, listener, not_in_force, pinned, judged, has_disk, before } =
-            match self.make_room(&create) {
+        self.waiters.stand_back();
+        let length = client.inbound.last_and_rest().len();
+        let Room { ids, waiting, listener, not_in_force, pinned, judged, has_disk, before } =
+            match self.make_room(&create, length) {
                 Ok(room) => room,
                 Err(failure) => return Err((client, failure)),
             };
@@ -94,27 +97,37 @@ impl Hold {
             frozen: &frozen,
             is_copy: create.again.is_none() && !frozen.is_empty(),
             is_kept: record.keeps.is_some(),
-            doors: self.means.groups.entries(),
         };
-        let limits = self.limits.at_most(create.limits.open_files);
-        let cradle = match birth::make_cradle(&self.means, &mut record, &create.limits) {
-            Ok(cradle) => cradle,
-            Err(failure) => {
-                self.abandon(record, before);
-                return Err((client, failure));
+        let (client, born) = match waiting {
+            Some(waiting) => {
+                failpoint::reached("process");
+                let told = (&client, &listener);
+                let born = birth::wake(&plan, &self.means, &mut record, waiting, told);
+                (client, born)
+            }
+            None => {
+                let cradle = match birth::make_cradle(&self.means, &mut record, &create.limits) {
+                    Ok(cradle) => cradle,
+                    Err(failure) => {
+                        self.abandon(record, before);
+                        return Err((client, failure));
+                    }
+                };
+                let doors = self.means.groups.entries();
+                let child = (listener, self.limits, cradle, doors);
+                match birth::give_birth(&plan, &create, client, child) {
+                    (client, Ok(child)) => {
+                        failpoint::reached("process");
+                        (client, birth::equip(&plan, &self.means, &mut record, child))
+                    }
+                    (client, Err(error)) => {
+                        self.abandon(record, before);
+                        return Err((client, Failure::unavailable("namespaces", &error)));
+                    }
+                }
             }
         };
-        let (client, born) = birth::give_birth(&plan, &create, client, listener, limits, cradle);
-        let (pid, pidfd, from_child) = match born {
-            Ok(born) => born,
-            Err(error) => {
-                self.abandon(record, before);
-                return Err((client, Failure::unavailable("namespaces", &error)));
-            }
-        };
-        failpoint::reached("process");
-        record.pid = pid;
-        let equipped = birth::equip(&plan, &self.means, &mut record, &from_child);
+        let Born { pidfd, from_child, equipped } = born;
         let (disk, failure) = match equipped {
             Ok(disk) => (disk, None),
             Err(failure) => {
@@ -185,7 +198,7 @@ impl Hold {
             return;
         };
         self.epoll.remove(&starting.from_child);
-        match birth::hear(&starting.from_child) {
+        match infancy::hear_report(&starting.from_child) {
             // Our copy of the connection goes; the sandbox has its own.
             Report::Success => {
                 failpoint::reached("started");

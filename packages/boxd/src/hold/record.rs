@@ -1,19 +1,15 @@
 //! box.json: what a hold that comes later must know about a sandbox.
 
+use super::draft;
 use crate::cgroup::{Group, Places};
 use crate::sys::time;
 use crate::wire::failure::Failure;
 use crate::wire::fields::{Dictionary, Fields};
 use crate::wire::hold_request::{Again, Keeps};
 use serde_json::{Value, json};
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io;
 use std::path::Path;
-
-pub const NAME: &str = "box.json";
-/// What is written here becomes the record at once or not at all.
-pub const DRAFT: &str = "box.json.new";
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
@@ -62,17 +58,18 @@ pub struct Record {
 }
 
 impl Record {
-    /// Appears whole or not at all. Not synced: after a crash of the machine no sandbox lives.
+    /// Not synced: after a crash of the machine no sandbox lives.
     pub fn write(&self, box_directory: &Path) -> io::Result<()> {
-        let draft = box_directory.join(DRAFT);
-        let mut file =
-            OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
-        file.write_all(self.to_json().to_string().as_bytes())?;
-        fs::rename(draft, box_directory.join(NAME))
+        draft::publish(box_directory, &self.to_json().to_string(), self.keeps.is_some())?;
+        match self.is_pooled {
+            // For the one who claims it and waits.
+            true => draft::make_blank(box_directory),
+            false => Ok(()),
+        }
     }
 
     pub fn read(box_directory: &Path) -> io::Result<Record> {
-        let object = serde_json::from_slice(&fs::read(box_directory.join(NAME))?)?;
+        let object = serde_json::from_slice(&fs::read(box_directory.join(draft::NAME))?)?;
         Record::parse(Fields::of(object))
             .map_err(|failure| io::Error::new(io::ErrorKind::InvalidData, failure.message))
     }

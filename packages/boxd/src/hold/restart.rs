@@ -19,12 +19,13 @@ impl Hold {
         let judged = judged::judge(&create.root)?;
         let not_in_force = self.means.not_in_force(&create.limits)?;
         let before = self.resting.take(&create.id)?;
-        let opened = self.reopen(&before, pinned.as_ref());
+        let opened = self.reopen(&before, pinned.as_ref(), create.root.shows_owner());
         match opened {
             Ok((ids, listener)) => {
                 let has_disk = before.has_disk;
                 let before = Some((before, again));
-                Ok(Room { ids, listener, not_in_force, pinned, judged, has_disk, before })
+                let waiting = None;
+                Ok(Room { ids, waiting, listener, not_in_force, pinned, judged, has_disk, before })
             }
             Err(failure) => {
                 self.resting.insert(before);
@@ -37,6 +38,7 @@ impl Hold {
         &self,
         before: &Record,
         pinned: Option<&Pinned>,
+        shows_owner: bool,
     ) -> Result<(IdMap, UnixListener), Failure> {
         if before.has_disk
             && let Some(reason) = self.means.disks.why_missing()
@@ -49,7 +51,7 @@ impl Hold {
             let message = "the folder it works on is another one than it was";
             return Err(Failure::new(Code::AlreadyExists, message));
         }
-        let ids = ids_again(&self.means.ids, before, pinned.is_some())?;
+        let ids = ids_again(&self.means.ids, before, shows_owner)?;
         let directory = self.folder.of_box(&before.id);
         let _ = fs::remove_file(directory.join("box.sock"));
         let listener = spares::listen(&directory)

@@ -3,6 +3,7 @@
 use super::folder::is_id;
 use super::record::Record;
 use super::trash;
+use super::waiting::Waiting;
 use super::watch::Hold;
 use crate::serve;
 use crate::setup::idmap::IdMap;
@@ -13,11 +14,14 @@ use crate::wire::failure::{Code, Failure};
 use crate::wire::fields::Dictionary;
 use crate::wire::hold_request::{Again, Create};
 use crate::wire::workspace::Mode;
+use std::io;
 use std::os::unix::net::UnixListener;
 
 /// What a sandbox needs before its first process.
 pub struct Room {
     pub ids: IdMap,
+    /// A process that waits to be it.
+    pub waiting: Option<Waiting>,
     pub listener: UnixListener,
     pub not_in_force: Dictionary,
     pub pinned: Option<Pinned>,
@@ -28,7 +32,7 @@ pub struct Room {
 }
 
 impl Hold {
-    pub fn make_room(&mut self, create: &Create) -> Result<Room, Failure> {
+    pub fn make_room(&mut self, create: &Create, length: usize) -> Result<Room, Failure> {
         check(create)?;
         if let Some(again) = create.again {
             self.refuse_live(create)?;
@@ -39,11 +43,13 @@ impl Hold {
         let not_in_force = self.means.not_in_force(&create.limits)?;
         let has_disk = self.means.has_disk_for(&create.limits);
         self.refuse_live(create)?;
-        let mut bases = self.registry.uid_bases();
-        bases.extend(self.resting.records().filter_map(|record| record.uid_base));
-        let is_used = |base| bases.contains(&base);
-        let ids = IdMap::choose(&self.means.ids, pinned.is_some(), self.seed, is_used)
-            .map_err(|error| Failure::unavailable("user ids", &error))?;
+        let waiting = self.waiting_for(create, length);
+        let ids = match &waiting {
+            Some(waiting) => waiting.ids,
+            None => self
+                .choose_ids(create.root.shows_owner())
+                .map_err(|error| Failure::unavailable("user ids", &error))?,
+        };
         let path = self.folder.of_box(&create.id);
         let (owner, layered) = (ids.root(), is_layered(create));
         let mut make =
@@ -56,11 +62,24 @@ impl Hold {
             }
             made => made,
         };
-        let listener = made.map_err(|error| {
-            self.trash.take(&self.folder, &path);
-            Failure::about_path("the sandbox's folder", &error)
-        })?;
-        Ok(Room { ids, listener, not_in_force, pinned, judged, has_disk, before: None })
+        let listener = match made {
+            Ok(listener) => listener,
+            Err(error) => {
+                self.waiters.put_back(waiting);
+                self.trash.take(&self.folder, &path);
+                return Err(Failure::about_path("the sandbox's folder", &error));
+            }
+        };
+        Ok(Room { ids, waiting, listener, not_in_force, pinned, judged, has_disk, before: None })
+    }
+
+    /// Ids that nobody has who lives, is kept or waits to live.
+    pub fn choose_ids(&self, of_owner: bool) -> io::Result<IdMap> {
+        let mut bases = self.registry.uid_bases();
+        bases.extend(self.resting.records().filter_map(|record| record.uid_base));
+        bases.extend(self.waiters.bases());
+        let is_used = |base| bases.contains(&base);
+        IdMap::choose(&self.means.ids, of_owner, self.seed, is_used)
     }
 
     fn refuse_live(&mut self, create: &Create) -> Result<(), Failure> {

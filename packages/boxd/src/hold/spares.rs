@@ -1,13 +1,13 @@
 //! Folders for the sandboxes to come, made while nobody waits. A file system that has just lost
 //! many files is slow to make new ones, so the folders of the dead are used again.
 
+use super::draft;
 use super::folder::Folder;
 use super::log;
-use super::record;
 use super::trash::Trash;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -124,7 +124,7 @@ pub fn make(path: &Path) -> io::Result<()> {
 /// Fails where anything but what hold put there is in it.
 fn clear(path: &Path) -> io::Result<()> {
     fs::remove_file(path.join(SOCKET))?;
-    fs::rename(path.join(record::NAME), path.join(record::DRAFT))?;
+    draft::take_back(path)?;
     match fs::read_dir(path)?.count() {
         1 => Ok(()),
         _ => Err(io::Error::from(io::ErrorKind::DirectoryNotEmpty)),
@@ -132,12 +132,7 @@ fn clear(path: &Path) -> io::Result<()> {
 }
 
 fn furnish(path: &Path) -> io::Result<UnixListener> {
-    OpenOptions::new()
-        .create(true)
-        .truncate(true)
-        .write(true)
-        .mode(0o600)
-        .open(path.join(record::DRAFT))?;
+    draft::make_blank(path)?;
     listen(path)
 }
 

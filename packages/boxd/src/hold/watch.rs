@@ -10,6 +10,7 @@ use super::source::Source;
 use super::spares::Spares;
 use super::tools::Tools;
 use super::trash::Trash;
+use super::waiting::Waiters;
 use super::{StartError, adopt, log, record};
 use crate::arguments::HoldOptions;
 use crate::cgroup::{self, Leftovers};
@@ -33,6 +34,7 @@ pub struct Hold {
     pub clients: BTreeMap<u32, Client>,
     pub registry: Registry,
     pub spares: Spares,
+    pub waiters: Waiters,
     /// Sandboxes of which nothing runs, with their disks.
     pub resting: Resting,
     /// Disks of running sandboxes that are being copied.
@@ -89,6 +91,7 @@ impl Hold {
             resting,
             sharing: Sharing::default(),
             spares,
+            waiters: Waiters::default(),
             trash,
             means,
             tools,
@@ -108,6 +111,7 @@ impl Hold {
             hold.adopt(sandbox);
         }
         hold.sweep_layers();
+        hold.waiters.stand_back();
         Ok(hold)
     }
 
@@ -129,6 +133,7 @@ impl Hold {
             self.tidy();
         }
         log::note("leaving");
+        self.waiters.leave();
         self.means.groups.leave();
         self.spares.leave();
         if self.folder.socket_identity() == self.socket {
@@ -182,7 +187,9 @@ impl Hold {
     }
 
     /// Puts a client back, listening to it only when it can be answered.
-    pub fn keep_client(&mut self, number: u32, client: Client) {
+    pub fn keep_client(&mut self, number: u32, mut client: Client) {
+        client.inbound.rest();
+        client.outbound.rest();
         let wanted = match (client.outbound.is_empty(), client.is_busy) {
             (false, _) => epoll::WRITABLE,
             (true, true) => 0,
@@ -215,6 +222,8 @@ impl Hold {
     fn tidy(&mut self) {
         self.leftovers.remove_when_due();
         self.spares.refill_when_due(&self.folder, &mut self.trash);
+        self.make_waiters_when_due();
+        self.means.disks.refill_when_due();
         match self.trash.start_when_due(&self.folder) {
             Ok(Some(remover)) => {
                 let _ = self.epoll.add(remover, epoll::READABLE, Source::Remover.token());
@@ -227,8 +236,10 @@ impl Hold {
     fn patience(&self) -> Option<Duration> {
         let idle_end = self.idle_since.zip(self.idle_exit).map(|(since, limit)| since + limit);
         let ends = [self.next_ending(), self.resting.next_end(), idle_end];
-        [self.next_check(), self.spares.due(), self.trash.due(), self.leftovers.due()]
+        let spares = [self.spares.due(), self.waiters.due(), self.means.disks.due()];
+        [self.next_check(), self.trash.due(), self.leftovers.due()]
             .into_iter()
+            .chain(spares)
             .chain(ends)
             .flatten()
             .min()

@@ -3,6 +3,7 @@
 use super::flow::Flow;
 use super::source::Source;
 use super::tunnel::{Next, PATIENCE, Stage, Tunnel};
+use super::vessels::Vessels;
 use crate::sys::epoll::{self, Epoll, Event};
 use crate::sys::network;
 use std::net::SocketAddr;
@@ -52,20 +53,20 @@ impl Tunnel {
     }
 
     /// Moves what the kernel says can be moved: asking it for more costs as much as moving.
-    pub fn relay(&mut self, ready: Ready, buffer: &mut [u8]) -> Next {
+    pub fn relay(&mut self, ready: Ready, vessels: &mut Vessels) -> Next {
         let Some(outer) = &self.outer else {
             return Next::Nothing;
         };
         let mut moved = Ok(());
         if ready.up_comes {
-            moved = self.up.carry(&self.inner, outer, buffer);
+            moved = self.up.carry(&self.inner, outer, vessels);
         } else if ready.up_fits {
-            moved = self.up.drain(outer);
+            moved = self.up.drain(outer, vessels);
         }
         if ready.down_comes {
-            moved = moved.and_then(|()| self.down.carry(outer, &self.inner, buffer));
+            moved = moved.and_then(|()| self.down.carry(outer, &self.inner, vessels));
         } else if ready.down_fits {
-            moved = moved.and_then(|()| self.down.drain(&self.inner));
+            moved = moved.and_then(|()| self.down.drain(&self.inner, vessels));
         }
         match moved {
             Ok(()) if self.up.is_over() && self.down.is_over() => Next::End("done"),

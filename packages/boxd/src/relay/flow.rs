@@ -1,5 +1,7 @@
 //! Bytes in one direction of a tunnel.
 
+use super::vessels::{MOST_AT_ONCE, Vessels};
+use crate::sys::splice::Pipe;
 use crate::sys::{descriptor, network};
 use std::io;
 use std::os::fd::AsFd;
@@ -8,35 +10,53 @@ use std::os::fd::AsFd;
 pub struct Flow {
     /// Read and not yet written. While there is any, nothing more is read.
     pub waiting: Vec<u8>,
+    /// Nobody looks at these bytes, so the kernel moves them by itself.
+    pub is_unread: bool,
+    /// With bytes that left the source and have not reached the target.
+    pipe: Option<Pipe>,
     pub total: u64,
     is_source_over: bool,
     is_target_told: bool,
 }
 
 impl Flow {
-    /// Moves what there is now, through a buffer that all flows share.
-    pub fn carry(&mut self, from: impl AsFd, to: impl AsFd, buffer: &mut [u8]) -> io::Result<()> {
-        if !self.waiting.is_empty() || self.is_source_over {
-            return self.drain(to);
+    /// Moves what there is now.
+    pub fn carry(
+        &mut self,
+        from: impl AsFd,
+        to: impl AsFd,
+        vessels: &mut Vessels,
+    ) -> io::Result<()> {
+        if self.has_bytes() || self.is_source_over {
+            return self.drain(to, vessels);
         }
-        match descriptor::read(from, buffer) {
-            Ok(0) => {
-                self.is_source_over = true;
-                self.drain(to)
+        let pipe = if self.is_unread { vessels.take_pipe() } else { None };
+        let taken = match pipe {
+            Some(mut pipe) => {
+                let taken = pipe.fill(from, MOST_AT_ONCE);
+                self.pipe = Some(pipe);
+                taken
             }
+            None => descriptor::read(from, &mut vessels.buffer),
+        };
+        match taken {
+            Ok(0) => self.is_source_over = true,
             Ok(count) => {
                 self.total += count as u64;
-                let written = write_some(to, &buffer[..count])?;
-                self.waiting.extend_from_slice(&buffer[written..count]);
-                Ok(())
+                if self.pipe.is_none() {
+                    let written = write_some(to.as_fd(), &vessels.buffer[..count])?;
+                    self.waiting.extend_from_slice(&vessels.buffer[written..count]);
+                    return Ok(());
+                }
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
-            Err(error) => Err(error),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
         }
+        self.drain(to, vessels)
     }
 
     /// Writes what waits, and says when there is no more to come.
-    pub fn drain(&mut self, to: impl AsFd) -> io::Result<()> {
+    pub fn drain(&mut self, to: impl AsFd, vessels: &mut Vessels) -> io::Result<()> {
         if !self.waiting.is_empty() {
             let written = write_some(to.as_fd(), &self.waiting)?;
             self.waiting.drain(..written);
@@ -44,19 +64,27 @@ impl Flow {
                 self.waiting = Vec::new();
             }
         }
-        if self.is_source_over && self.waiting.is_empty() && !self.is_target_told {
+        if let Some(mut pipe) = self.pipe.take() {
+            pipe.pour(to.as_fd())?;
+            if pipe.is_empty() { vessels.give_back(pipe) } else { self.pipe = Some(pipe) }
+        }
+        if self.is_source_over && !self.has_bytes() && !self.is_target_told {
             self.is_target_told = true;
             network::shut_down_writing(to);
         }
         Ok(())
     }
 
+    fn has_bytes(&self) -> bool {
+        !self.waiting.is_empty() || self.pipe.is_some()
+    }
+
     pub fn wants_to_read(&self) -> bool {
-        self.waiting.is_empty() && !self.is_source_over
+        !self.has_bytes() && !self.is_source_over
     }
 
     pub fn wants_to_write(&self) -> bool {
-        !self.waiting.is_empty()
+        self.has_bytes()
     }
 
     pub fn is_over(&self) -> bool {

@@ -38,15 +38,9 @@ impl Relay {
         let reason = match place.hear() {
             Ok(false) => return,
             Ok(true) => {
-                let watched = [
-                    place.listener.as_ref().map(|listener| {
-                        self.epoll.add(listener, epoll::READABLE, Source::Listener(number).token())
-                    }),
-                    place.resolver.as_ref().map(|resolver| {
-                        self.epoll.add(resolver, epoll::READABLE, Source::Resolver(number).token())
-                    }),
-                ];
-                if watched.into_iter().flatten().all(|one| one.is_ok()) {
+                let here = Source::Place(number).token();
+                let is_open = place.open(number);
+                if is_open.and_then(|()| self.epoll.add_other(&place.waits, here)).is_ok() {
                     self.reports.say(&json!({"event": "watching", "sandbox": place.sandbox}));
                     return;
                 }
@@ -61,13 +55,9 @@ impl Relay {
     }
 
     fn forget(&mut self, number: u32) {
-        let Some(place) = self.places.remove(&number) else {
+        // With it goes what waits for its sockets: these are also the sandbox's and live on.
+        if self.places.remove(&number).is_none() {
             return;
-        };
-        // They are also the sandbox's, so closing ours is not enough for the kernel.
-        if let (Some(listener), Some(resolver)) = (&place.listener, &place.resolver) {
-            self.epoll.remove(listener);
-            self.epoll.remove(resolver);
         }
         let its: Vec<u32> = self
             .tunnels

@@ -3,6 +3,7 @@
 //! so does the relay, and with it every tunnel.
 
 mod carriage;
+mod deadlines;
 mod flow;
 mod greeting;
 mod lenders;
@@ -14,13 +15,15 @@ mod proxy;
 mod question;
 mod source;
 mod tunnel;
+mod vessels;
 mod words;
 mod work;
 
 use crate::arguments::RelayOptions;
-use crate::sys::epoll::{self, Epoll};
+use crate::sys::epoll::{self, Epoll, Event};
 use crate::sys::process::FileLimit;
 use crate::sys::{descriptor, signal};
+use deadlines::Deadlines;
 use orders::{Order, Orders, Reports};
 use place::Place;
 use serde_json::json;
@@ -29,10 +32,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::Duration;
 use tunnel::Tunnel;
-
-const BUFFER: usize = 256 * 1024;
+use vessels::Vessels;
 
 pub struct Relay {
     epoll: Epoll,
@@ -45,9 +47,10 @@ pub struct Relay {
     inspector: PathBuf,
     places: BTreeMap<u32, Place>,
     tunnels: BTreeMap<u32, Tunnel>,
+    deadlines: Deadlines,
     last_place: u32,
     last_tunnel: u32,
-    buffer: Vec<u8>,
+    vessels: Vessels,
 }
 
 /// Returns when the guard is gone.
@@ -77,38 +80,52 @@ impl Relay {
             inspector: options.inspector.clone(),
             places: BTreeMap::new(),
             tunnels: BTreeMap::new(),
+            deadlines: Deadlines::default(),
             last_place: 0,
             last_tunnel: 0,
-            buffer: vec![0; BUFFER],
+            vessels: Vessels::new(),
         })
     }
 
     fn run(&mut self) -> io::Result<()> {
-        let mut events = Vec::new();
+        let (mut events, mut turn) = (Vec::new(), Vec::new());
         loop {
             if !self.report() {
                 return Ok(());
             }
-            let deadlines = self.tunnels.values().filter_map(|tunnel| tunnel.deadline);
-            let patience = deadlines.min().map(|due| due.saturating_duration_since(Instant::now()));
-            self.epoll.wait(patience, &mut events)?;
+            self.epoll.wait(self.deadlines.patience(), &mut events)?;
             for event in &events {
                 match Source::of(event.token) {
                     Source::Orders if !self.take_orders() => return Ok(()),
-                    Source::Orders | Source::Reports => {}
                     Source::Lender(number) => self.hear_lender(number),
-                    Source::Listener(number) => self.welcome(number),
-                    Source::Resolver(number) => {
-                        if let Some(place) = self.places.get_mut(&number) {
-                            place.answer_questions();
-                        }
-                    }
-                    Source::Inner(number) => self.on_tunnel(number, event, Tunnel::on_inner),
-                    Source::Outer(number) => self.on_tunnel(number, event, Tunnel::on_outer),
+                    Source::Place(number) => self.take_turn(number, &mut turn)?,
+                    _ => {}
                 }
             }
             self.end_what_is_due();
         }
+    }
+
+    /// Some of what happened in one sandbox. What is left has to wait until the others had theirs.
+    fn take_turn(&mut self, number: u32, events: &mut Vec<Event>) -> io::Result<()> {
+        let Some(place) = self.places.get_mut(&number) else {
+            return Ok(());
+        };
+        place.waits.wait(Some(Duration::ZERO), events)?;
+        for event in events {
+            match Source::of(event.token) {
+                Source::Listener(number) => self.welcome(number),
+                Source::Resolver(number) => {
+                    if let Some(place) = self.places.get_mut(&number) {
+                        place.answer_questions();
+                    }
+                }
+                Source::Inner(number) => self.on_tunnel(number, event, Tunnel::on_inner),
+                Source::Outer(number) => self.on_tunnel(number, event, Tunnel::on_outer),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// False when the guard is gone.

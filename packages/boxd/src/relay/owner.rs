@@ -10,11 +10,12 @@ const REQUEST: u16 = 1;
 const HEADER: usize = 16;
 /// struct inet_diag_req_v2.
 const QUESTION: usize = 56;
-/// Where struct inet_diag_msg has the user.
+/// Where struct inet_diag_msg has the user, and then the file by which it is held.
 const UID_AT: usize = HEADER + 4 + 48 + 12;
 
-/// The user id, as the sandbox counts them, of who connected from `from` to `to`.
-pub fn uid_of(owners: impl AsFd, from: SocketAddrV4, to: SocketAddrV4) -> io::Result<u32> {
+/// The user id, as the sandbox counts them, of who connected from `from` to `to`; None for a
+/// connection whose program has closed it already: it was somebody's, and nobody knows whose.
+pub fn uid_of(owners: impl AsFd, from: SocketAddrV4, to: SocketAddrV4) -> io::Result<Option<u32>> {
     let socket = owners.as_fd();
     forget_old_answers(socket);
     descriptor::write(socket, &question(from, to))?;
@@ -22,11 +23,12 @@ pub fn uid_of(owners: impl AsFd, from: SocketAddrV4, to: SocketAddrV4) -> io::Re
     let length = descriptor::read(socket, &mut answer)?;
     let kind = u16::from_ne_bytes([answer[4], answer[5]]);
     let about = answer.get(HEADER + 4..HEADER + 8);
-    if length < UID_AT + 4 || kind != BY_FAMILY || about != Some(&ports(from, to)[..]) {
+    if length < UID_AT + 8 || kind != BY_FAMILY || about != Some(&ports(from, to)[..]) {
         return Err(io::ErrorKind::NotFound.into());
     }
-    let uid = answer[UID_AT..].first_chunk().ok_or(io::ErrorKind::InvalidData)?;
-    Ok(u32::from_ne_bytes(*uid))
+    let number = |at: usize| answer[at..].first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
+    let is_held = number(UID_AT + 4).is_some_and(|inode| inode != 0);
+    Ok(number(UID_AT).filter(|_| is_held))
 }
 
 /// The socket is also in the sandbox's hands, so an answer may lie there that is not ours.
@@ -78,8 +80,10 @@ mod tests {
         let SocketAddr::V4(from) = client.local_addr().unwrap() else { panic!() };
         let owners = netlink::Netlink::open(netlink::SOCKETS).unwrap().into_socket();
         descriptor::set_nonblocking(&owners).unwrap();
-        assert_eq!(uid_of(&owners, from, to).unwrap(), credentials::effective_uid());
+        assert_eq!(uid_of(&owners, from, to).unwrap(), Some(credentials::effective_uid()));
         let nobody = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 1);
         assert!(uid_of(&owners, nobody, to).is_err());
+        drop(client);
+        assert_eq!(uid_of(&owners, from, to).unwrap(), None, "left open by the other side alone");
     }
 }

@@ -2,6 +2,8 @@
 
 use super::names::Names;
 use super::question;
+use super::source::Source;
+use crate::sys::epoll::{self, Epoll};
 use crate::sys::{descriptor, network, unix_socket};
 use crate::wire::frame::{self, Body, Kind};
 use std::io;
@@ -12,6 +14,11 @@ use std::path::Path;
 /// The stream on which the loan is asked for; it is the only one.
 const STREAM: u32 = 1;
 const LONGEST_QUESTION: usize = 512;
+/// How much of what happened in a sandbox has its turn before the next sandbox's.
+const TURN: usize = 16;
+/// So many wait for the guard's word; the next wait for theirs in the kernel.
+const MOST_ASKING: usize = 64;
+const CROWD: usize = 256;
 /// Questions answered at a time, before anybody else has a turn.
 const QUESTIONS: usize = 64;
 
@@ -24,6 +31,10 @@ pub struct Place {
     pub names: Names,
     /// Tunnels it has open.
     pub tunnels: usize,
+    /// Of those, the ones that wait for the guard's word.
+    pub asking: usize,
+    /// Whatever it does is waited for here, so that one sandbox's crowd is one among the sandboxes.
+    pub waits: Epoll,
     received: Vec<u8>,
     sockets: Vec<OwnedFd>,
 }
@@ -43,6 +54,8 @@ impl Place {
             owners: None,
             names: Names::starting_at(first_address),
             tunnels: 0,
+            asking: 0,
+            waits: Epoll::with_room(TURN)?,
             received: Vec::new(),
             sockets: Vec::new(),
         })
@@ -102,6 +115,36 @@ impl Place {
         descriptor::set_nonblocking(&owners)?;
         self.owners = Some(owners);
         Ok(())
+    }
+
+    /// Waits for what happens there, as the sandbox with this number.
+    pub fn open(&self, number: u32) -> io::Result<()> {
+        if let (Some(listener), Some(resolver)) = (&self.listener, &self.resolver) {
+            self.waits.add(listener, epoll::READABLE, Source::Listener(number).token())?;
+            self.waits.add(resolver, epoll::READABLE, Source::Resolver(number).token())?;
+        }
+        Ok(())
+    }
+
+    /// One more waits for the guard's word, or one less. Nobody else is taken while too many do.
+    pub fn count_asking(&mut self, number: u32, is_one_more: bool) {
+        let was_full = self.asking >= MOST_ASKING;
+        self.asking = if is_one_more { self.asking + 1 } else { self.asking.saturating_sub(1) };
+        let is_full = self.asking >= MOST_ASKING;
+        if let (Some(listener), true) = (&self.listener, is_full != was_full) {
+            let events = if is_full { 0 } else { epoll::READABLE };
+            let _ = self.waits.modify(listener, events, Source::Listener(number).token());
+        }
+    }
+
+    /// Where there is no room for more, whoever came is told so at once, and in a crowd.
+    pub fn turn_away_some(&self) {
+        for _ in 0..CROWD {
+            match self.listener.as_ref().map(|listener| listener.accept()) {
+                Some(Ok((socket, _))) => network::reset_on_close(&socket),
+                _ => return,
+            }
+        }
     }
 
     pub fn answer_questions(&mut self) {

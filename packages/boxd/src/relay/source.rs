@@ -8,6 +8,8 @@ pub enum Source {
     Reports,
     /// The connection to a sandbox's boxd.
     Lender(u32),
+    /// Anything of a sandbox, which waits for its own things by itself.
+    Place(u32),
     Listener(u32),
     Resolver(u32),
     /// The sandbox's side of a tunnel.
@@ -21,10 +23,11 @@ impl Source {
             Source::Orders => (0, 0),
             Source::Reports => (1, 0),
             Source::Lender(number) => (2, number),
-            Source::Listener(number) => (3, number),
-            Source::Resolver(number) => (4, number),
-            Source::Inner(number) => (5, number),
-            Source::Outer(number) => (6, number),
+            Source::Place(number) => (3, number),
+            Source::Listener(number) => (4, number),
+            Source::Resolver(number) => (5, number),
+            Source::Inner(number) => (6, number),
+            Source::Outer(number) => (7, number),
         };
         kind << 32 | u64::from(number)
     }
@@ -35,9 +38,10 @@ impl Source {
             0 => Source::Orders,
             1 => Source::Reports,
             2 => Source::Lender(number),
-            3 => Source::Listener(number),
-            4 => Source::Resolver(number),
-            5 => Source::Inner(number),
+            3 => Source::Place(number),
+            4 => Source::Listener(number),
+            5 => Source::Resolver(number),
+            6 => Source::Inner(number),
             _ => Source::Outer(number),
         }
     }

@@ -3,6 +3,7 @@
 use super::carriage::Ready;
 use super::flow::Flow;
 use super::proxy::{self, Proxy};
+use super::vessels::Vessels;
 use crate::sys::epoll::{Epoll, Event};
 use crate::sys::{descriptor, network};
 use std::net::SocketAddr;
@@ -43,31 +44,37 @@ pub enum Next {
 
 pub struct Tunnel {
     pub place: u32,
-    /// Of the sandbox.
-    pub uid: u32,
+    /// As the sandbox counts them; None where the kernel does not know any more.
+    pub uid: Option<u32>,
     pub stage: Stage,
     pub via: Option<Proxy>,
+    /// It is one of those that the guard has been asked about.
+    pub is_asking: bool,
     /// Somebody is asked, which takes as long as people do.
     pub is_held: bool,
     pub up: Flow,
     pub down: Flow,
     pub deadline: Option<Instant>,
+    /// Under which the relay has it.
+    pub known_deadline: Option<Instant>,
     pub inner: OwnedFd,
     pub outer: Option<OwnedFd>,
     pub interest: [u32; 2],
 }
 
 impl Tunnel {
-    pub fn new(place: u32, uid: u32, inner: OwnedFd, via: Option<Proxy>) -> Tunnel {
+    pub fn new(place: u32, uid: Option<u32>, inner: OwnedFd, via: Option<Proxy>) -> Tunnel {
         Tunnel {
             place,
             uid,
             stage: via.map_or(Stage::Asking, Stage::Proxied),
             via,
+            is_asking: false,
             is_held: false,
             up: Flow::default(),
             down: Flow::default(),
             deadline: via.map(|_| Instant::now() + PATIENCE),
+            known_deadline: None,
             inner,
             outer: None,
             interest: [0, 0],
@@ -79,11 +86,11 @@ impl Tunnel {
         epoll: &Epoll,
         number: u32,
         event: &Event,
-        buffer: &mut [u8],
+        vessels: &mut Vessels,
     ) -> Next {
         match &self.stage {
-            Stage::Proxied(_) | Stage::Greeting { .. } => self.read_words(epoll, number, buffer),
-            Stage::Open => self.relay(Ready::inner(event), buffer),
+            Stage::Proxied(_) | Stage::Greeting { .. } => self.read_words(epoll, number, vessels),
+            Stage::Open => self.relay(Ready::inner(event), vessels),
             // Nothing but its end is waited for.
             Stage::Asking | Stage::Dialling { .. } => Next::End("the program left"),
         }
@@ -94,16 +101,17 @@ impl Tunnel {
         epoll: &Epoll,
         number: u32,
         event: &Event,
-        buffer: &mut [u8],
+        vessels: &mut Vessels,
     ) -> Next {
         let Stage::Dialling { targets } = &mut self.stage else {
-            return self.relay(Ready::outer(event), buffer);
+            return self.relay(Ready::outer(event), vessels);
         };
         let outcome = self.outer.as_ref().map(network::connect_outcome);
         if matches!(outcome, Some(Ok(()))) {
             self.deadline = None;
             self.stage = Stage::Open;
-            return self.relay(Ready::TO_READ, buffer);
+            (self.up.is_unread, self.down.is_unread) = (true, true);
+            return self.relay(Ready::TO_READ, vessels);
         }
         let targets = std::mem::take(targets);
         self.dial(epoll, number, targets)
@@ -140,7 +148,7 @@ impl Tunnel {
     }
 
     /// The guard reads along: it gets the tunnel's number first, then every byte.
-    pub fn hand_over(&mut self, number: u32, guard: OwnedFd, buffer: &mut [u8]) -> Next {
+    pub fn hand_over(&mut self, number: u32, guard: OwnedFd, vessels: &mut Vessels) -> Next {
         // Words that still wait are a request to the proxy itself; without any, it was a CONNECT.
         if self.up.waiting.is_empty() && !self.say_connected() {
             return Next::End("the program left");
@@ -148,7 +156,7 @@ impl Tunnel {
         self.up.waiting.splice(0..0, format!("{number}\n").into_bytes());
         self.outer = Some(guard);
         self.stage = Stage::Open;
-        self.relay(Ready::TO_READ, buffer)
+        self.relay(Ready::TO_READ, vessels)
     }
 
     pub fn turn_away(&mut self, reason: &str) {

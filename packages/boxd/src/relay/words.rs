@@ -3,15 +3,16 @@
 use super::greeting::{self, Greeting};
 use super::proxy::{Proxy, Step};
 use super::tunnel::{Next, Stage, Tunnel};
+use super::vessels::Vessels;
 use crate::sys::descriptor;
 use crate::sys::epoll::Epoll;
 use std::io;
 
 impl Tunnel {
-    pub fn read_words(&mut self, epoll: &Epoll, number: u32, buffer: &mut [u8]) -> Next {
-        match descriptor::read(&self.inner, buffer) {
+    pub fn read_words(&mut self, epoll: &Epoll, number: u32, vessels: &mut Vessels) -> Next {
+        match descriptor::read(&self.inner, &mut vessels.buffer) {
             Ok(0) => return Next::End("the program left"),
-            Ok(count) => self.up.waiting.extend_from_slice(&buffer[..count]),
+            Ok(count) => self.up.waiting.extend_from_slice(&vessels.buffer[..count]),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Next::Nothing,
             Err(_) => return Next::End("the program left"),
         }

@@ -5,11 +5,12 @@ use super::orders::Verdict;
 use super::owner;
 use super::proxy::Proxy;
 use super::tunnel::{Next, Stage, Tunnel};
+use super::vessels::Vessels;
 use crate::setup::way_out::GATE;
 use crate::sys::epoll::{Epoll, Event};
 use crate::sys::{network, unix_socket};
 use serde_json::json;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
@@ -23,20 +24,22 @@ impl Relay {
         let Some(place) = self.places.get_mut(&number) else {
             return;
         };
+        if place.tunnels >= MOST_TUNNELS {
+            return place.turn_away_some();
+        }
         let Some(Ok((socket, peer))) = place.listener.as_ref().map(|listener| listener.accept())
         else {
             return;
         };
-        let destination = network::original_destination(&socket);
-        let uid = match (&destination, peer, &place.owners) {
-            (Ok(to), SocketAddr::V4(from), Some(owners)) => owner::uid_of(owners, from, *to).ok(),
+        let destination = destination_of(&socket);
+        let uid = match (destination, peer, &place.owners) {
+            (Some(to), SocketAddr::V4(from), Some(owners)) => owner::uid_of(owners, from, to).ok(),
             _ => None,
         };
         let is_ready = socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).is_ok();
         let inner = OwnedFd::from(socket);
-        let is_ready = is_ready && place.tunnels < MOST_TUNNELS;
         // Nobody's connection is nobody's to decide about.
-        let (Ok(destination), Some(uid), true) = (destination, uid, is_ready) else {
+        let (Some(destination), Some(uid), true) = (destination, uid, is_ready) else {
             network::reset_on_close(&inner);
             return;
         };
@@ -65,12 +68,14 @@ impl Relay {
     }
 
     fn ask(&mut self, number: u32, host: &str, port: u16) {
-        let Some(tunnel) = self.tunnels.get(&number) else {
+        let Some(tunnel) = self.tunnels.get_mut(&number) else {
             return;
         };
-        let Some(place) = self.places.get(&tunnel.place) else {
+        let Some(place) = self.places.get_mut(&tunnel.place) else {
             return;
         };
+        tunnel.is_asking = true;
+        place.count_asking(tunnel.place, true);
         let via = match tunnel.via {
             Some(Proxy::Http) => "http-proxy",
             Some(Proxy::Socks { .. }) => "socks",
@@ -81,12 +86,16 @@ impl Relay {
         let host = named.unwrap_or(host);
         self.reports.say(&json!({
             "event": "open", "tunnel": number, "sandbox": place.sandbox,
-            "host": host, "port": port, "via": via, "uid": tunnel.uid,
+            "host": host, "port": port, "via": via, "uid": tunnel.uid.map_or(-1, i64::from),
         }));
     }
 
     pub fn decide(&mut self, number: u32, verdict: Verdict) {
+        self.stop_asking(number);
         let Some(tunnel) = self.tunnels.get_mut(&number) else {
+            return;
+        };
+        let Some(place) = self.places.get(&tunnel.place) else {
             return;
         };
         if !matches!(tunnel.stage, Stage::Asking) {
@@ -97,9 +106,9 @@ impl Relay {
                 tunnel.turn_away(&reason);
                 Next::End("refused")
             }
-            Verdict::Dial { targets, tls } => tunnel.admit(&self.epoll, number, targets, tls),
+            Verdict::Dial { targets, tls } => tunnel.admit(&place.waits, number, targets, tls),
             Verdict::Inspect => match unix_socket::connect(&self.inspector) {
-                Ok(guard) => tunnel.hand_over(number, guard, &mut self.buffer),
+                Ok(guard) => tunnel.hand_over(number, guard, &mut self.vessels),
                 Err(_) => {
                     tunnel.turn_away("the guard is busy");
                     Next::End("the guard is busy")
@@ -113,10 +122,12 @@ impl Relay {
         &mut self,
         number: u32,
         event: &Event,
-        act: impl FnOnce(&mut Tunnel, &Epoll, u32, &Event, &mut [u8]) -> Next,
+        act: impl FnOnce(&mut Tunnel, &Epoll, u32, &Event, &mut Vessels) -> Next,
     ) {
-        if let Some(tunnel) = self.tunnels.get_mut(&number) {
-            let next = act(tunnel, &self.epoll, number, event, &mut self.buffer);
+        if let Some(tunnel) = self.tunnels.get_mut(&number)
+            && let Some(place) = self.places.get(&tunnel.place)
+        {
+            let next = act(tunnel, &place.waits, number, event, &mut self.vessels);
             self.go_on(number, next);
         }
     }
@@ -137,17 +148,34 @@ impl Relay {
     }
 
     fn watch(&mut self, number: u32) {
-        if let Some(tunnel) = self.tunnels.get_mut(&number) {
-            tunnel.watch(&self.epoll, number);
+        if let Some(tunnel) = self.tunnels.get_mut(&number)
+            && let Some(place) = self.places.get(&tunnel.place)
+        {
+            tunnel.watch(&place.waits, number);
+            if tunnel.deadline != tunnel.known_deadline {
+                self.deadlines.change(number, tunnel.known_deadline, tunnel.deadline);
+                tunnel.known_deadline = tunnel.deadline;
+            }
+        }
+    }
+
+    /// The guard has spoken, or somebody else is asked, or there is nothing to ask about any more.
+    fn stop_asking(&mut self, number: u32) {
+        if let Some(tunnel) = self.tunnels.get_mut(&number)
+            && std::mem::take(&mut tunnel.is_asking)
+            && let Some(place) = self.places.get_mut(&tunnel.place)
+        {
+            place.count_asking(tunnel.place, false);
         }
     }
 
     pub fn hold(&mut self, number: u32) {
+        self.stop_asking(number);
         if let Some(tunnel) = self.tunnels.get_mut(&number)
             && matches!(tunnel.stage, Stage::Asking)
         {
             tunnel.is_held = true;
-            tunnel.watch(&self.epoll, number);
+            self.watch(number);
         }
     }
 
@@ -159,9 +187,11 @@ impl Relay {
     }
 
     fn end(&mut self, number: u32, reason: &str) {
+        self.stop_asking(number);
         let Some(tunnel) = self.tunnels.remove(&number) else {
             return;
         };
+        self.deadlines.change(number, tunnel.known_deadline, None);
         if let Some(place) = self.places.get_mut(&tunnel.place) {
             place.tunnels -= 1;
         }
@@ -176,11 +206,17 @@ impl Relay {
 
     pub fn end_what_is_due(&mut self) {
         let now = Instant::now();
-        let is_due = |tunnel: &Tunnel| tunnel.deadline.is_some_and(|deadline| deadline <= now);
-        let due: Vec<u32> =
-            self.tunnels.iter().filter(|(_, one)| is_due(one)).map(|(&number, _)| number).collect();
-        for number in due {
+        while let Some(number) = self.deadlines.due(now) {
             self.end(number, "too slow");
         }
+    }
+}
+
+/// What a program wanted to connect to.
+fn destination_of(socket: &TcpStream) -> Option<SocketAddrV4> {
+    match (network::original_destination(socket).ok()?, socket.local_addr().ok()?) {
+        (Some(led), _) => Some(led),
+        (None, SocketAddr::V4(taken)) => Some(taken),
+        _ => None,
     }
 }

@@ -82,6 +82,14 @@ impl Connections {
         self.live.iter().map(|(number, connection)| (*number, connection))
     }
 
+    /// While nobody asks for anything, none holds more than it needs.
+    pub fn rest(&mut self) {
+        for connection in self.live.values_mut() {
+            connection.inbound.rest();
+            connection.outbound.rest();
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.live.is_empty()
     }

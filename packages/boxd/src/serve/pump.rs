@@ -47,6 +47,7 @@ impl Server {
             }
             Work::List(listing) => listing.advance(number, &mut stream.credit, self.identity, out),
             Work::Remove(removing) => removing.advance(number, self.identity, out),
+            Work::Share(sharing) => sharing.advance(number, out),
             Work::Move(copying) => copying.advance(number, self.identity, out),
             Work::Dial(dial) => {
                 let progress = dial.advance(number, &mut stream.credit, &mut self.scratch, out);

@@ -6,6 +6,7 @@ use super::files::list::Listing;
 use super::files::pack::Packing;
 use super::files::read::Reading;
 use super::files::remove::Removing;
+use super::files::share::Sharing;
 use super::files::unpack::Unpacking;
 use super::files::watch::Watching;
 use super::files::write::Writing;
@@ -22,7 +23,7 @@ pub struct StreamId {
 }
 
 /// Credit is returned in lumps, not byte by byte.
-const LUMP: u32 = 64 * 1024;
+const LUMP: u32 = 128 * 1024;
 
 pub struct Stream {
     /// How many bytes we may still send.
@@ -42,6 +43,7 @@ pub enum Work {
     Write(Writing),
     List(Listing),
     Remove(Removing),
+    Share(Sharing),
     Move(Copying),
     Pack(Packing),
     Unpack(Unpacking),

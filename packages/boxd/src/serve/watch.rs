@@ -93,7 +93,9 @@ impl Server {
             if self.epoll.wait(patience, &mut events).is_err() {
                 process::exit_now(1);
             }
-            self.rest_or_work(events.is_empty());
+            // One that only looked has not waited.
+            let has_waited = patience.is_none_or(|patience| patience >= IDLE);
+            self.rest_or_work(events.is_empty() && has_waited);
             for event in &events {
                 self.handle(event);
             }
@@ -113,8 +115,11 @@ impl Server {
 
     /// Tidies up when nothing has happened for a while, not while somebody waits.
     fn rest_or_work(&mut self, is_idle: bool) {
-        if is_idle && self.is_untidy && self.streams.is_empty() {
-            memory::give_back_now();
+        if is_idle && self.is_untidy {
+            self.connections.rest();
+            if self.streams.is_empty() {
+                memory::give_back_now();
+            }
         }
         self.is_untidy = !is_idle;
     }

@@ -1,16 +1,16 @@
 //! /dev: the few devices that cannot hurt, a terminal multiplexer and shared memory.
 
-use super::place::{self, PlaceKind};
 use super::volatile;
 use crate::sys::mount::{self, Depth, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY};
-use crate::sys::path::{self, HERE, NO_SYMLINKS};
-use crate::wire::failure::Failure;
+use crate::sys::path::{self, HERE};
 use crate::wire::limits::Limits;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 const BORROWED: [&str; 6] = ["full", "null", "random", "tty", "urandom", "zero"];
+
+const SHARED_MEMORY: &str = "shm";
 
 const LINKS: [(&str, &str); 5] = [
     ("fd", "/proc/self/fd"),
@@ -20,25 +20,29 @@ const LINKS: [(&str, &str); 5] = [
     ("stdout", "/proc/self/fd/1"),
 ];
 
-pub fn mount(root: BorrowedFd, limits: &Limits) -> Result<(), Failure> {
-    let place = place::open(root, Path::new("/dev"), PlaceKind::Directory, NO_SYMLINKS)?;
-    let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
+/// The whole of it, at `place`, but for shared memory.
+pub fn mount(place: BorrowedFd) -> io::Result<OwnedFd> {
     let options = [(c"mode", c"755"), (c"size", c"64k")];
-    let dev =
-        mount::new_filesystem(c"tmpfs", &options, NO_SUID | NO_EXEC).map_err(step("dev mount"))?;
-    mount::attach(&dev, place).map_err(step("dev mount"))?;
-    let dev = dev.as_fd();
+    let dev = mount::new_filesystem(c"tmpfs", &options, NO_SUID | NO_EXEC)?;
+    mount::attach(&dev, place)?;
     for name in BORROWED {
-        borrow(dev, name).map_err(step("host device"))?;
+        borrow(dev.as_fd(), name)?;
     }
     for (name, target) in LINKS {
-        path::make_symlink(dev, name, target).map_err(step("dev mount"))?;
+        path::make_symlink(dev.as_fd(), name, target)?;
     }
-    terminals(dev).map_err(step("devpts mount"))?;
-    shared_memory(dev, limits).map_err(step("shm mount"))?;
+    terminals(dev.as_fd())?;
+    path::make_directory(dev.as_fd(), SHARED_MEMORY, 0o755)?;
     // Nothing is ever added, so nothing can be replaced.
-    let attributes = NO_SUID | NO_EXEC | READ_ONLY;
-    mount::set_attributes(dev, Depth::This, attributes, None).map_err(step("dev mount"))
+    mount::set_attributes(&dev, Depth::This, NO_SUID | NO_EXEC | READ_ONLY, None)?;
+    Ok(dev)
+}
+
+pub fn mount_shared_memory(dev: BorrowedFd, limits: &Limits) -> io::Result<()> {
+    let size = volatile::shared_memory(limits);
+    let options = [(c"mode", c"1777"), (c"size", size.as_c_str()), (c"nr_inodes", c"65536")];
+    let shm = mount::new_filesystem(c"tmpfs", &options, NO_SUID | NO_DEVICES | NO_EXEC)?;
+    mount::attach(shm, path::open_directory(dev, SHARED_MEMORY, 0)?)
 }
 
 /// A device node cannot be made in a user namespace, but the host's can be bound.
@@ -53,17 +57,6 @@ fn borrow(dev: BorrowedFd, name: &str) -> io::Result<()> {
 fn terminals(dev: BorrowedFd) -> io::Result<()> {
     let options = [(c"ptmxmode", c"666"), (c"mode", c"620")];
     let pts = mount::new_filesystem(c"devpts", &options, NO_SUID | NO_EXEC)?;
-    attach_as(dev, "pts", pts)
-}
-
-fn shared_memory(dev: BorrowedFd, limits: &Limits) -> io::Result<()> {
-    let size = volatile::shared_memory(limits);
-    let options = [(c"mode", c"1777"), (c"size", size.as_c_str()), (c"nr_inodes", c"65536")];
-    let shm = mount::new_filesystem(c"tmpfs", &options, NO_SUID | NO_DEVICES | NO_EXEC)?;
-    attach_as(dev, "shm", shm)
-}
-
-fn attach_as(dev: BorrowedFd, name: &str, tree: impl AsFd) -> io::Result<()> {
-    path::make_directory(dev, name, 0o755)?;
-    mount::attach(tree, path::open_directory(dev, name, 0)?)
+    path::make_directory(dev, "pts", 0o755)?;
+    mount::attach(pts, path::open_directory(dev, "pts", 0)?)
 }

@@ -8,6 +8,8 @@ use std::io;
 pub const RANGE: u32 = 65_536;
 /// Far above what distributions hand out, so that no range meets a real user.
 const FIRST_BASE: u32 = 0x1000_0000;
+/// Below every base: who writes to volumes and is not their owner, in whichever sandbox.
+pub const VOLUMES: u32 = FIRST_BASE - RANGE;
 const LAST_BASE: u32 = 0xF000_0000;
 /// The `user` of every sandbox, and the only one where there is no range.
 pub const USER: u32 = 1000;

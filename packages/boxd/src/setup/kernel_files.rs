@@ -1,9 +1,7 @@
 //! /proc: the sandbox's own processes, without the kernel's knobs and secrets.
 
-use super::place::{self, PlaceKind};
 use crate::sys::mount::{self, Depth, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY};
 use crate::sys::path::{self, HERE, NO_SYMLINKS};
-use crate::wire::failure::Failure;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -30,18 +28,17 @@ const UNTOUCHABLE: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
 
 const QUIET: u64 = NO_SUID | NO_DEVICES | NO_EXEC;
 
-pub fn mount(root: BorrowedFd) -> Result<(), Failure> {
-    let place = place::open(root, Path::new("/proc"), PlaceKind::Directory, NO_SYMLINKS)?;
-    let step = |error: io::Error| Failure::unavailable("proc mount", &error);
-    let proc = mount::new_filesystem(c"proc", &[], QUIET).map_err(step)?;
-    mount::attach(&proc, place).map_err(step)?;
+/// The whole of it, at `place`.
+pub fn mount(place: BorrowedFd) -> io::Result<OwnedFd> {
+    let proc = mount::new_filesystem(c"proc", &[], QUIET)?;
+    mount::attach(&proc, place)?;
     for name in UNTOUCHABLE {
-        if_present(freeze(proc.as_fd(), name)).map_err(step)?;
+        if_present(freeze(proc.as_fd(), name))?;
     }
     for name in MASKED {
-        if_present(mask(proc.as_fd(), name)).map_err(step)?;
+        if_present(mask(proc.as_fd(), name))?;
     }
-    Ok(())
+    Ok(proc)
 }
 
 fn freeze(proc: BorrowedFd, name: &str) -> io::Result<()> {

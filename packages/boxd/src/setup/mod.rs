@@ -1,6 +1,7 @@
 //! What a sandbox's first process does between its birth and its work: it builds the place it
 //! will live in and leaves the host behind.
 
+mod aside;
 mod devices;
 pub mod frozen;
 mod home;
@@ -17,10 +18,11 @@ pub mod workspace;
 
 use crate::serve::ensure_user;
 use crate::sys::path::HERE;
-use crate::sys::{descriptor, mount, namespace, network, process, title, unix_socket};
+use crate::sys::{descriptor, mount, namespace, network};
 use crate::wire::failure::Failure;
 use crate::wire::hold_request::Root;
 use crate::wire::limits::Limits;
+pub use aside::Aside;
 use frozen::Frozen;
 use idmap::IdMap;
 use judged::Judged;
@@ -47,27 +49,32 @@ pub struct Plan<'a> {
     pub is_copy: bool,
     /// What it writes outlives it, and so is brought to the medium.
     pub is_kept: bool,
-    /// How many doors to its control groups hold lends first.
-    pub doors: usize,
 }
 
-/// The first half, which needs nothing from hold and so runs while hold prepares the rest.
-pub fn prepare(plan: &Plan) -> Result<Option<WayOut>, Failure> {
-    process::new_session();
-    // hold's own arguments name folders of the host.
-    title::set("boxd serve");
-    let way_out = plan.guarded.then(way_out::make).transpose();
+/// Its network: loopback, and a way out if there is to be one.
+pub fn connect(guarded: bool) -> Result<Option<WayOut>, Failure> {
+    let way_out = guarded.then(way_out::make).transpose();
     let way_out = way_out.map_err(|error| Failure::unavailable("guarded network", &error))?;
     network::loopback_up().map_err(|error| Failure::unavailable("loopback interface", &error))?;
-    namespace::set_hostname(plan.hostname)
-        .map_err(|error| Failure::unavailable("host name", &error))?;
     Ok(way_out)
 }
 
-/// Waits for hold's word and what comes with it. None means that hold is gone: so should we be.
-pub fn wait_for_go(from_hold: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
-    let (length, descriptors) = unix_socket::receive(from_hold, &mut [0; 8])?;
-    Ok((length > 0).then_some(descriptors))
+/// By the doors that hold lends; without one, it is in its groups already.
+pub fn enter_groups(doors: Vec<OwnedFd>) -> Result<(), Failure> {
+    for door in doors {
+        descriptor::write(door, b"0")
+            .map_err(|error| Failure::unavailable("control group", &error))?;
+    }
+    namespace::new_cgroup_namespace()
+        .map_err(|error| Failure::unavailable("cgroup namespace", &error))
+}
+
+/// Once it has ids.
+pub fn set_aside(ids: IdMap) -> Result<Aside, Failure> {
+    let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
+    ids.become_root().map_err(step("mapped user ids"))?;
+    mount::make_everything_private().map_err(step("private mounts"))?;
+    Aside::make()
 }
 
 /// What the first process keeps of how its place was made, to be read.
@@ -79,15 +86,10 @@ pub struct Kept {
     pub workspace: Option<Layers>,
 }
 
-/// The second half. After it, nothing of the host is in reach.
-pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
+/// Its root, and all that belongs into it. After it, nothing of the host is in reach.
+pub fn enter(plan: &Plan, aside: Aside, lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
     let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
-    for door in lent.drain(..plan.doors.min(lent.len())) {
-        descriptor::write(door, b"0").map_err(step("control group"))?;
-    }
-    namespace::new_cgroup_namespace().map_err(step("cgroup namespace"))?;
-    plan.ids.become_root().map_err(step("mapped user ids"))?;
-    mount::make_everything_private().map_err(step("private mounts"))?;
+    namespace::set_hostname(plan.hostname).map_err(step("host name"))?;
     let mut trees = match plan.ids {
         IdMap::Range { .. } => Trees::lent(lent, plan.root),
         // Without privilege hold can clone no mount, but inside its own namespace this process
@@ -103,8 +105,7 @@ pub fn enter(plan: &Plan, mut lent: Vec<OwnedFd>) -> Result<Kept, Failure> {
         own_life::begin(new_root.as_fd(), plan.frozen, &shared)
             .map_err(step("a life of its own"))?;
     }
-    kernel_files::mount(new_root.as_fd())?;
-    devices::mount(new_root.as_fd(), plan.limits)?;
+    aside.move_into(new_root.as_fd(), plan.limits)?;
     root::fill(new_root.as_fd(), &trees, plan.root, plan.limits)?;
     let layers = match (trees.workspace.take(), &plan.root.workspace, plan.workspace) {
         (Some(tree), Some(wanted), Some(pinned)) => {

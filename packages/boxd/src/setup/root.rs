@@ -17,11 +17,7 @@ use std::path::Path;
 
 const TMPFS_INODES: &std::ffi::CStr = c"262144";
 
-/// A directory that every host has and nothing here needs any more: where the scratch mount
-/// hangs until the host is left, and goes with it.
-const SCRATCH: &str = "/proc";
-
-/// Puts the layers together and returns the root, which hangs in a scratch mount, and the names of
+/// Puts the layers together and returns the root, which hangs in the scratch mount, and the names of
 /// those that it shares.
 ///
 /// The layers get short names relative to that scratch mount. So one mount call suffices for
@@ -29,11 +25,6 @@ const SCRATCH: &str = "/proc";
 /// shown in its mount table.
 pub fn assemble(trees: &Trees, plan: &Plan) -> Result<(OwnedFd, Vec<String>), Failure> {
     let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
-    let scratch = mount::new_filesystem(c"tmpfs", &[], NO_SUID | NO_DEVICES)
-        .map_err(step("tmpfs in a user namespace"))?;
-    let on_top = path::open_directory(HERE, SCRATCH, 0).map_err(step("scratch mount"))?;
-    mount::attach(&scratch, &on_top).map_err(step("scratch mount"))?;
-    mount::change_directory(&scratch).map_err(step("scratch mount"))?;
     attach_as("w", &trees.writable).map_err(step("writable layer"))?;
     let mut names = Vec::new();
     for (index, lower) in trees.lowers.iter().enumerate() {

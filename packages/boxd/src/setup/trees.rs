@@ -2,12 +2,13 @@
 
 use super::Plan;
 use super::judged::Judged;
+use super::workspace::of_volume;
 use crate::sys::mount::{self, Depth, NO_DEVICES, NO_SUID, READ_ONLY};
-use crate::sys::path::HERE;
+use crate::sys::path::{self, HERE};
 use crate::wire::failure::{Code, Failure};
 use crate::wire::hold_request::Root;
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 pub struct Trees {
@@ -53,7 +54,10 @@ impl Trees {
             .iter()
             .map(|bind| {
                 let attributes = if bind.read_only { READ_ONLY } else { 0 };
-                shown(&bind.source, Depth::WithSubmounts, attributes)
+                match plan.ids.base().filter(|_| bind.is_owned && ids.is_some()) {
+                    Some(base) => owned(Path::new(&bind.source), attributes, base),
+                    None => shown(&bind.source, Depth::WithSubmounts, attributes),
+                }
             })
             .collect::<Result<_, _>>()?;
         Ok(Trees { writable, lowers, binds, workspace })
@@ -108,6 +112,19 @@ fn shown(
         outcome => outcome,
     };
     outcome.map_err(|error| Failure::unavailable("mount attributes", &error))?;
+    Ok(tree)
+}
+
+/// hold's part, where hold is root: a volume, in which the sandbox's root makes no file of the
+/// host's root's.
+fn owned(path: &Path, attributes: u64, base: u32) -> Result<OwnedFd, Failure> {
+    let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
+    let tree = clone(&[], path, Depth::This, None)?;
+    let found = path::stat(tree.as_fd(), "").map_err(step("owner of a volume"))?;
+    let ids = of_volume(found.st_uid, found.st_gid, base).map_err(step("user ids of a volume"))?;
+    let attributes = attributes | NO_SUID | NO_DEVICES;
+    mount::set_attributes(&tree, Depth::This, attributes, Some(ids.as_fd()))
+        .map_err(step("id map of a volume's filesystem"))?;
     Ok(tree)
 }
 

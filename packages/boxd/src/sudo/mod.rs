@@ -193,7 +193,7 @@ fn pass_on(server: &OwnedFd, signals: &Signals, terminal: Option<&mut Terminal>)
             (Some(terminal), libc::SIGWINCH) => terminal.take_size(),
             (_, number) => {
                 let message = signal_json(&signal::name(number)).to_string();
-                let _ = unix_socket::send(server, message.as_bytes(), &[]);
+                let _ = unix_socket::tell(server, message.as_bytes());
                 if number == libc::SIGTSTP {
                     process::stop_here();
                 }

@@ -85,7 +85,7 @@ mod tests {
         let listener = listen(&name).unwrap();
         assert!(accept(&listener).is_err(), "nobody has come");
         let client = connect(&name).unwrap();
-        unix_socket::send(&client, b"hello", &[]).unwrap();
+        unix_socket::tell(&client, b"hello").unwrap();
         let (server, peer) = accept(&listener).unwrap();
         assert_eq!(peer.uid, credentials::effective_uid());
         let mut bytes = [0; 16];

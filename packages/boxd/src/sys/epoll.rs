@@ -24,9 +24,14 @@ pub struct Epoll {
 
 impl Epoll {
     pub fn new() -> io::Result<Epoll> {
+        Epoll::with_room(64)
+    }
+
+    /// For so many events at a time.
+    pub fn with_room(room: usize) -> io::Result<Epoll> {
         // SAFETY: takes no pointers.
         let fd = checked_fd(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-        let raw = vec![libc::epoll_event { events: 0, u64: 0 }; 64];
+        let raw = vec![libc::epoll_event { events: 0, u64: 0 }; room];
         Ok(Epoll { fd, raw })
     }
 
@@ -49,6 +54,11 @@ impl Epoll {
         // SAFETY: `event` outlives the call.
         checked(unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), how, watched, &mut event) })?;
         Ok(())
+    }
+
+    /// Waits for this one like for any other: it is readable while one of its own has something.
+    pub fn add_other(&self, other: &Epoll, token: u64) -> io::Result<()> {
+        self.add(&other.fd, READABLE, token)
     }
 
     /// Waits until something happens or `patience` is over; without patience, for ever.

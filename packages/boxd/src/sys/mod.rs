@@ -23,6 +23,8 @@ pub mod share;
 pub mod signal;
 pub mod sparse;
 pub mod spawn;
+pub mod splice;
+pub mod spot;
 pub mod steps;
 pub mod sync;
 pub mod time;

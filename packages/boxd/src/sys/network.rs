@@ -115,20 +115,41 @@ pub fn namespace_of(socket: impl AsFd) -> io::Result<OwnedFd> {
     checked_fd(unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), SIOCGSKNS as _) })
 }
 
-/// Where a redirected connection was going.
-pub fn original_destination(socket: impl AsFd) -> io::Result<SocketAddrV4> {
+/// Lets a listener take connections that were made for any other address and port.
+pub fn take_any_destination(listener: impl AsFd) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    // SAFETY: reads one int.
+    checked(unsafe {
+        libc::setsockopt(
+            listener.as_fd().as_raw_fd(),
+            libc::SOL_IP,
+            libc::IP_TRANSPARENT,
+            (&raw const on).cast(),
+            size_of_val(&on) as libc::socklen_t,
+        )
+    })?;
+    Ok(())
+}
+
+/// Where a connection was going that was led elsewhere; None for one that was taken as it is.
+pub fn original_destination(socket: impl AsFd) -> io::Result<Option<SocketAddrV4>> {
     const SO_ORIGINAL_DST: libc::c_int = 80;
     // SAFETY: an all-zero address is valid, and the option writes one of them at most.
-    let address = unsafe {
+    let (address, outcome) = unsafe {
         let mut address: libc::sockaddr_in = std::mem::zeroed();
         let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
         let fd = socket.as_fd().as_raw_fd();
         let into = (&raw mut address).cast();
-        checked(libc::getsockopt(fd, libc::SOL_IP, SO_ORIGINAL_DST, into, &mut size))?;
-        address
+        let outcome = libc::getsockopt(fd, libc::SOL_IP, SO_ORIGINAL_DST, into, &mut size);
+        (address, checked(outcome))
     };
+    match outcome.err().and_then(|error| error.raw_os_error()) {
+        None => {}
+        Some(libc::ENOENT | libc::ENOPROTOOPT) => return Ok(None),
+        Some(other) => return Err(io::Error::from_raw_os_error(other)),
+    }
     let ip = Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr));
-    Ok(SocketAddrV4::new(ip, u16::from_be(address.sin_port)))
+    Ok(Some(SocketAddrV4::new(ip, u16::from_be(address.sin_port))))
 }
 
 /// Closing it tells the peer that this was no regular end.

@@ -67,8 +67,13 @@ pub fn peer_pid(socket: impl AsFd) -> io::Result<i32> {
     Ok(peer.pid)
 }
 
-pub fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[OwnedFd]) -> io::Result<()> {
-    let numbers: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
+/// A message without descriptors.
+pub fn tell(socket: impl AsFd, bytes: &[u8]) -> io::Result<()> {
+    send::<OwnedFd>(socket, bytes, &[])
+}
+
+pub fn send<D: AsFd>(socket: impl AsFd, bytes: &[u8], descriptors: &[D]) -> io::Result<()> {
+    let numbers: Vec<RawFd> = descriptors.iter().map(|one| one.as_fd().as_raw_fd()).collect();
     let payload = size_of_val(numbers.as_slice());
     if numbers.len() > MOST_DESCRIPTORS {
         return Err(io::Error::from_raw_os_error(libc::E2BIG));

@@ -11,6 +11,7 @@ pub enum FileRequest {
     Mkdir { path: String, parents: bool, mode: Option<u32> },
     Move { from: String, to: String },
     Remove { path: String, recursive: bool },
+    Share { path: String },
     Chmod { path: String, mode: u32 },
     Symlink { path: String, target: String },
     Xattrs { path: String },
@@ -65,6 +66,7 @@ impl FileRequest {
             "remove" => {
                 FileRequest::Remove { path: path()?, recursive: fields.flag("recursive", false)? }
             }
+            "share" => FileRequest::Share { path: path()? },
             "watch" => {
                 FileRequest::Watch { path: path()?, recursive: fields.flag("recursive", false)? }
             }

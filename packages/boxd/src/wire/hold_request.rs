@@ -119,6 +119,8 @@ pub struct Bind {
     pub read_only: bool,
     /// It is of somebody's choice, and nothing that is sensitive.
     pub is_judged: bool,
+    /// Its owner is the sandbox's `user`, and everybody else of the sandbox is nobody outside.
+    pub is_owned: bool,
 }
 
 impl HoldRequest {
@@ -197,6 +199,11 @@ impl Keeps {
 }
 
 impl Root {
+    /// Whether the sandbox's user works on files of a host's user.
+    pub fn shows_owner(&self) -> bool {
+        self.workspace.is_some() || self.mounts.iter().any(|bind| bind.is_owned)
+    }
+
     fn parse(mut fields: Fields) -> Result<Root, Failure> {
         let bind = |mut fields: Fields| {
             Ok(Bind {
@@ -204,6 +211,7 @@ impl Root {
                 target: fields.text("target")?,
                 read_only: fields.flag("readOnly", false)?,
                 is_judged: fields.flag("judged", false)?,
+                is_owned: fields.flag("owned", false)?,
             })
         };
         Ok(Root {

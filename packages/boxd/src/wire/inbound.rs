@@ -15,29 +15,37 @@ pub struct Inbound {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
+    /// Where the last frame began: none is as long as this can count.
+    last: u32,
     hungry: bool,
 }
 
 impl Inbound {
     /// Starts with bytes that somebody else has read already.
     pub fn starting_with(bytes: &[u8]) -> Inbound {
-        Inbound { bytes: bytes.to_vec(), start: 0, end: bytes.len(), hungry: false }
+        Inbound { bytes: bytes.to_vec(), start: 0, end: bytes.len(), last: 0, hungry: false }
     }
 
     /// Reads once. `Ok(0)` is the end of the stream.
     pub fn fill(&mut self, from: impl AsFd) -> io::Result<usize> {
         self.bytes.copy_within(self.start..self.end, 0);
-        (self.start, self.end) = (0, self.end - self.start);
+        (self.start, self.end, self.last) = (0, self.end - self.start, 0);
         let room = if self.hungry { SLICE } else { SMALL };
-        if self.end == 0 && self.bytes.len() != room {
-            self.bytes = vec![0; room];
-        } else if self.bytes.len() < self.end + room {
+        if self.bytes.len() < self.end + room {
             self.bytes.resize(self.end + room, 0);
         }
-        let count = descriptor::read(from, &mut self.bytes[self.end..])?;
+        let most = self.bytes.len().min(self.end + SLICE);
+        let count = descriptor::read(from, &mut self.bytes[self.end..most])?;
         self.end += count;
-        self.hungry = self.end == self.bytes.len();
+        self.hungry = self.end == most;
         Ok(count)
+    }
+
+    /// Gives back what only a busy connection needs.
+    pub fn rest(&mut self) {
+        if self.start == self.end && self.bytes.len() > SMALL {
+            *self = Inbound::default();
+        }
     }
 
     /// The next whole frame, if it has arrived.
@@ -45,17 +53,22 @@ impl Inbound {
         let Some((frame, length)) = frame::decode(&self.bytes[self.start..self.end])? else {
             return Ok(None);
         };
-        self.start += length;
+        (self.last, self.start) = (self.start as u32, self.start + length);
         Ok(Some(frame))
     }
 
     /// Whether `next` has something to say.
     pub fn has_frame(&self) -> bool {
-        !matches!(frame::is_whole(self.rest()), Ok(false))
+        !matches!(frame::is_whole(self.behind()), Ok(false))
+    }
+
+    /// The frame that `next` gave last, and what has arrived behind it.
+    pub fn last_and_rest(&self) -> &[u8] {
+        &self.bytes[self.last as usize..self.end]
     }
 
     /// What has arrived behind the last frame.
-    pub fn rest(&self) -> &[u8] {
+    pub fn behind(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 }

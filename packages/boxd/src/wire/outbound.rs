@@ -78,7 +78,11 @@ impl Outbound {
     fn forget_written(&mut self) {
         self.bytes.drain(..self.start);
         self.start = 0;
-        if self.bytes.is_empty() && self.bytes.capacity() > FULL / 4 {
+    }
+
+    /// Gives back what only a busy connection needs.
+    pub fn rest(&mut self) {
+        if self.bytes.is_empty() {
             self.bytes = Vec::new();
         }
     }

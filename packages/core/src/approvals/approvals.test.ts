@@ -95,3 +95,22 @@ it("a request adds to its profile's marks and takes none away; a sibling sees no
   expect((await refused(core.decideApproval(sibling, id, { decision: "approve" }))).code).toBe("not_found");
   expect(await core.listApprovals(root, ["pending"])).toMatchObject([{ id }]);
 });
+
+it("a recreate asks once about the whole, and ends nothing before there is a yes", async () => {
+  const { core, root, agent, refused } = await open();
+  const { id, name } = await core.create(agent, {
+    name: "again",
+    approvals: ["sandbox.destroy"],
+  });
+  const asked = await refused(core.recreate(agent, id));
+  expect(asked.code).toBe("approval_required");
+  expect((await core.get(agent, id)).state, "nothing was ended").toBe("running");
+  expect(await core.getApproval(root, asked.id)).toMatchObject({
+    action: { operation: "sandbox.destroy", said: { verb: "recreate", name } },
+  });
+  await core.decideApproval(root, asked.id, { decision: "approve" });
+  const anew = await core.recreate(agent, id);
+  expect(anew).toMatchObject({ name, state: "running" });
+  expect((await core.get(agent, id)).state).toBe("destroyed");
+  expect((await refused(core.recreate(agent, anew.id))).code, "a yes is used up").toBe("approval_required");
+});

@@ -25,6 +25,20 @@ interface Asked {
 export const OPERATION_PATIENCE_MS = 3_600_000;
 
 /**
+ * For a verb that does several: one question about the whole, before any of it is done. A yes is
+ * used up by being used, so that a second question would take back the first.
+ */
+export async function needApprovalOfAll(
+  house: House,
+  principal: Principal,
+  operations: readonly Marked[],
+  asked: Asked,
+): Promise<void> {
+  const marked = operations.find((operation) => asked.spec.approvals?.includes(operation));
+  if (marked) await needApproval(house, principal, marked, asked);
+}
+
+/**
  * Passes where the operation is not marked, or where somebody said yes to exactly this. Otherwise
  * the question is put, and the caller told to come back.
  */

@@ -119,6 +119,29 @@ describe("an attachment", () => {
     );
   });
 
+  it("can be a user of its own that writes, sees its own processes, and lets nobody in as another", async () => {
+    const { core, principal, agentOf, sandbox, plain } = await open();
+    const { agent, keyId } = await agentOf({ role: "admin" });
+    const chosen = { mode: "chosen", sandbox: sandbox.id } as const;
+    const { attachment } = await core.attach(principal, { ...chosen, keyId, user: "own" });
+    expect(attachment).toMatchObject({ access: "read-write", uid: expect.any(Number) });
+    const own = await core.exec(agent, sandbox.id, ECHO);
+    expect(plain.executed.at(-1)).toEqual({ user: `agent${attachment.uid}`, attachmentId: attachment.id });
+    await (await core.files(agent, sandbox.id)).write("a", [Buffer.from("x")]);
+    await refusal(core.exec(agent, sandbox.id, { ...ECHO, user: "root" }), "policy_denied");
+    const theirs = await core.exec(principal, sandbox.id, { argv: ["sleep", "20"] });
+    await refusal(core.attachProcess(agent, sandbox.id, theirs.id), "not_found");
+    expect((await core.ps(agent, sandbox.id)).map(({ id }) => id)).toEqual([own.id]);
+
+    const child = await core.createKey(agent, {});
+    const asOther = core.attach(agent, { ...chosen, keyId: child.key.id, user: "ordinary" });
+    expect((await refusal(asOther, "policy_denied")).details).toMatchObject({ rule: "user" });
+    const lent = await core.attach(agent, { ...chosen, keyId: child.key.id });
+    expect(lent.attachment.uid, "as the giver").toBeGreaterThan(attachment.uid ?? 0);
+    expect((await core.attach(principal, chosen)).attachment, "control").not.toHaveProperty("uid");
+    await theirs.signal("KILL");
+  });
+
   it("is refused where the extension cannot tell users apart, never silently wider", async () => {
     const { core, principal, agentOf, sandbox, plain } = await open([]);
     const { agent, keyId } = await agentOf();

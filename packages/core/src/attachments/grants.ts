@@ -9,14 +9,18 @@ import type { House } from "../house.ts";
 import { refuseWider } from "../policy/delegate.ts";
 import { effectiveRights } from "../policy/effective.ts";
 import { imposedOn } from "./acting.ts";
+import { hasOwnUser } from "./own-user.ts";
 
-export type Grants = Pick<Attachment, "principalId" | "access" | "rules" | "secrets">;
+export interface Grants extends Pick<Attachment, "principalId" | "access" | "rules" | "secrets"> {
+  readonly ownUser: boolean;
+}
 
 interface Asked {
   readonly keyId?: string | undefined;
   readonly access?: Attachment["access"] | undefined;
   readonly rules?: string[] | undefined;
   readonly secrets?: string[] | undefined;
+  readonly user?: "own" | "ordinary" | undefined;
 }
 
 /**
@@ -30,7 +34,8 @@ export async function grantWithin(
   asked: Asked,
 ): Promise<Grants> {
   const { principalId, rights } = await holderOf(house, giver, asked.keyId);
-  const links = [rights, ...giver.chain, ...(await insideOf(house, giver, sandbox))];
+  const imposed = await imposedInside(house, giver, sandbox);
+  const links = [rights, ...giver.chain, ...imposed.map(rightsOf)];
   const most = effectiveRights(links);
   refuseWider(most, {
     ...(asked.access && { access: asked.access }),
@@ -39,9 +44,12 @@ export async function grantWithin(
   });
   const rules = asked.rules ?? most.network;
   const secrets = asked.secrets ?? most.secrets;
+  const access = asked.access ?? most.access ?? "read-write";
+  const ownUser = access === "read-only" || hasOwnUser(asked.user, sandbox, imposed);
   return {
     principalId,
-    access: asked.access ?? most.access ?? "read-write",
+    access,
+    ownUser,
     ...(rules && { rules }),
     ...(secrets && { secrets }),
   };
@@ -63,7 +71,7 @@ async function holderOf(house: House, giver: Principal, keyId = giver.keyId) {
 }
 
 /** What the giver was itself let in with, where somebody else let it in. */
-async function insideOf(house: House, giver: Principal, { id }: Sandbox): Promise<Rights[]> {
+async function imposedInside(house: House, giver: Principal, { id }: Sandbox): Promise<Attachment[]> {
   const imposed = imposedOn(giver, await house.store.attachmentsOf(id, giver.id));
   const living = imposed.filter(({ detachedAtMs }) => detachedAtMs === undefined);
   if (imposed.length > 0 && living.length === 0) {
@@ -71,9 +79,9 @@ async function insideOf(house: House, giver: Principal, { id }: Sandbox): Promis
       details: { rule: "attachment" },
     });
   }
-  return living.map(({ access, rules, secrets }) => ({
-    access,
-    ...(rules && { network: rules }),
-    ...(secrets && { secrets }),
-  }));
+  return living;
+}
+
+function rightsOf({ access, rules, secrets }: Attachment): Rights {
+  return { access, ...(rules && { network: rules }), ...(secrets && { secrets }) };
 }

@@ -2,7 +2,7 @@ import { type Box, type Principal, type Sandbox, SandboxerError } from "@sandbox
 import type { House } from "../house.ts";
 import { actingIn } from "./acting.ts";
 
-/** A read-only attachment reads, feeds and signals what it started itself; the rest is as absent. */
+/** One with a user of its own reads, feeds and signals what it started itself; the rest is as absent. */
 export async function refuseOthersProcess(
   house: House,
   principal: Principal,
@@ -10,7 +10,7 @@ export async function refuseOthersProcess(
   processId: string,
 ): Promise<void> {
   const attachment = await actingIn(house, principal, sandbox);
-  if (attachment.access === "read-write") return;
+  if (attachment.uid === undefined) return;
   const process = (await box.processes()).find(({ id }) => id === processId);
   if (process?.attachmentId === attachment.id) return;
   throw new SandboxerError("not_found", `no process ${processId}`);

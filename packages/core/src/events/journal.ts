@@ -2,7 +2,7 @@ import { SandboxerError } from "@sandboxer/contract";
 import type { Report } from "../report.ts";
 import type { NewEvent, Store } from "../store/store.ts";
 
-const GATHER_MS = 5;
+const GATHER_MS = 20;
 const GATHER_AT_MOST = 256;
 
 export interface Journal {
@@ -13,7 +13,7 @@ export interface Journal {
 
 /**
  * Group commit for events that go with no change of state and no money, so that an exec does not
- * wait for a disk: the price is that a crash can lose the last few milliseconds of them. An end
+ * wait for a disk: the price is that a crash can lose the last 20 milliseconds of them. An end
  * flushes first, so a process never appears to start after its sandbox is over. When the log cannot
  * be written, what is gathered is kept and `record` refuses: nothing runs that would go unrecorded.
  */

@@ -5,6 +5,7 @@ import type { House } from "../house.ts";
 export async function recordGone(house: House, sandbox: Sandbox): Promise<Sandbox> {
   const atMs = house.clock.nowMs();
   const expired = sandbox.expiresAtMs !== undefined && atMs >= sandbox.expiresAtMs;
+  house.uses.end(sandbox.id);
   await house.journal.flush();
   house.pass("gone.noticed");
   const gone = await house.store.markGone({

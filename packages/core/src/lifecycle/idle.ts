@@ -11,6 +11,7 @@ const WRITTEN_AT_MOST_MS = 1_000;
 export interface Idle {
   /** From now on; asking again changes nothing. */
   watch(sandboxId: string, idleMs: number | undefined): void;
+  watches(sandboxId: string): boolean;
   /** Somebody is here. */
   use(sandboxId: string): void;
   forget(sandboxId: string): void;
@@ -57,6 +58,7 @@ export function createIdle({ store, clock, report, leftMs }: Ground): Idle {
       if (idleMs === undefined || watched.has(sandboxId)) return;
       watched.set(sandboxId, { idleMs, timer: later(sandboxId, idleMs), writtenAtMs: 0 });
     },
+    watches: (sandboxId) => watched.has(sandboxId),
     use(sandboxId) {
       const known = watched.get(sandboxId);
       if (!known) return;

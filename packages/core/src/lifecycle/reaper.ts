@@ -11,6 +11,7 @@ const LONGEST_WAIT_MS = 7 * 24 * 3_600_000;
 export interface Reaper {
   /** From the first call on, the clock runs; asking again changes nothing. */
   watch(sandboxId: string, expiresAtMs: number): void;
+  watches(sandboxId: string): boolean;
   forget(sandboxId: string): void;
   close(): void;
 }
@@ -51,6 +52,7 @@ export function createReaper(
       if (timers.has(sandboxId)) return;
       wait(sandboxId, Math.max(0, expiresAtMs - clock.nowMs()));
     },
+    watches: (sandboxId) => timers.has(sandboxId),
     forget(sandboxId) {
       clearTimeout(timers.get(sandboxId));
       timers.delete(sandboxId);

@@ -5,10 +5,11 @@ import { isInstanceGone } from "../instance.ts";
 import { protectAgain } from "../network/protect.ts";
 import { ask, callContext } from "../registry/registry.ts";
 import { removeOutdated } from "../snapshots/retention.ts";
-import type { UnfinishedSandbox } from "../store/store.ts";
+import type { StandingSandbox, UnfinishedSandbox } from "../store/store.ts";
 import { recordGone } from "./gone.ts";
 import { settleOrphan } from "./orphan.ts";
 import { isStopped, lieDown } from "./rest.ts";
+import { rememberStanding, standsAsBefore } from "./standing.ts";
 import { teardown } from "./teardown.ts";
 
 const EVERY_MS = 60_000;
@@ -27,13 +28,17 @@ type Found = ReadonlyMap<string, ReadonlyMap<string, ListedBox>>;
  * list has lost it, while a box that is newer than the rows is looked up again by its id.
  */
 export async function reconcile(house: House): Promise<void> {
-  const rows = await house.store.listUnfinished();
+  const rows = await house.store.listStanding();
   const found = await listBoxes(house);
   const heard = (what: string, work: Promise<unknown>) =>
     work.catch((error) => house.report(`reconciling ${what}`, SandboxerError.from(error)));
-  for (const row of rows) await heard(row.id, settleRow(house, row, found));
+  for (const row of rows) {
+    const box = found.get(row.extensionId ?? "")?.get(row.id);
+    if (!standsAsBefore(house, row, box)) await heard(row.id, settle(house, row, found));
+  }
   // What runs where its row says was settled with its row.
-  const places = new Map(rows.map(({ id, location }) => [id, location?.extensionId]));
+  const places = new Map(rows.map(({ id, extensionId }) => [id, extensionId]));
+  for (const id of house.standing.keys()) if (!places.has(id)) house.standing.delete(id);
   for (const [extensionId, boxes] of found) {
     for (const box of boxes.values()) {
       if (places.get(box.sandboxId) === extensionId) continue;
@@ -96,6 +101,18 @@ async function listBoxes(house: House): Promise<Found> {
     }),
   );
   return found;
+}
+
+/** The whole row is read only now, and may be newer than what was listed: it is judged as it is. */
+async function settle(house: House, listed: StandingSandbox, found: Found): Promise<void> {
+  const row = await house.store.getUnfinished(listed.id);
+  if (!row) return;
+  // What moved since the boxes were listed is for the next round.
+  const { state, pauseDepth, extensionId } = listed;
+  const now = row.location?.extensionId;
+  if (row.state !== state || row.pauseDepth !== pauseDepth || now !== extensionId) return;
+  await settleRow(house, row, found);
+  rememberStanding(house, listed, found.get(extensionId ?? "")?.get(listed.id), row);
 }
 
 async function settleRow(house: House, row: UnfinishedSandbox, found: Found): Promise<void> {

@@ -34,6 +34,7 @@ export function putDown(house: House, place: Place, { principalId, reason, still
       });
     }
     await leaveCheckpoint(house, place, now);
+    house.uses.end(sandboxId);
     await house.journal.flush();
     const context = callContext(house.installationId, PATIENCE_MS);
     await askOf(house, { ...place, sandbox: now }, (_, ref) => facet.stop(ref, context));

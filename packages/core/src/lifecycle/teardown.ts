@@ -21,6 +21,7 @@ export function teardown(house: House, sandboxId: string, wish: Wish): Promise<S
 }
 
 async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox> {
+  house.uses.end(sandboxId);
   await house.journal.flush();
   const begun = await house.store.beginDestroy({ ...wish, sandboxId, atMs: house.clock.nowMs() });
   const sandbox = begun ?? (await current(house, sandboxId));

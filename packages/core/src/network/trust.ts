@@ -1,4 +1,3 @@
-import { rootCertificates } from "node:tls";
 import type { Box } from "@sandboxer/contract";
 
 /** What a sandbox with a way out trusts: what its image trusts, and its own authority at the guard. */
@@ -33,6 +32,8 @@ async function imageBundle(files: Box["files"]): Promise<string> {
     const text = await readAtMost(files, path).catch(() => undefined);
     if (text) return text;
   }
+  // Loaded by need: to read Node's own list takes longer than most short commands.
+  const { rootCertificates } = await import("node:tls");
   return rootCertificates.join("\n");
 }
 

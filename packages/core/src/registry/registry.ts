@@ -14,6 +14,9 @@ import type { Offer } from "../route/route.ts";
 const PROBE_LASTS_MS = 30_000;
 const PROBE_PATIENCE_MS = 10_000;
 
+/** Fails closed, should anybody look at it all the same. */
+const NOT_ASKED: Probe = { status: "unavailable", reason: "it was not asked", fix: "", findings: [] };
+
 /** By extension; what is left out is as its manifest says. */
 export type Prices = Readonly<Record<string, Partial<Omit<Manifest["price"], "basis">>>>;
 
@@ -21,8 +24,8 @@ export interface Registry {
   /** `extension_unavailable` when it is not in this gateway's configuration. */
   get(extensionId: string): Extension;
   all(): readonly Extension[];
-  /** Every extension with a probe at most 30 s old. */
-  offers(): Promise<Offer[]>;
+  /** Every extension with a probe at most 30 s old; those that are ruled out already are not probed. */
+  offers(isRuledOut?: (manifest: Manifest) => boolean): Promise<Offer[]>;
   /** Probes every extension anew. */
   doctor(): Promise<Map<string, Probe>>;
   /** What is known to be unsafe about it, and is used because the operator says so. */
@@ -64,12 +67,12 @@ export function createRegistry(
       throw new SandboxerError("extension_unavailable", `no extension ${extensionId} is configured`);
     },
     all: () => [...byId.values()],
-    offers: () =>
+    offers: (isRuledOut = () => false) =>
       Promise.all(
-        [...byId.values()].map(async (extension) => ({
-          manifest: pricedManifest(extension.manifest, prices),
-          probe: await recentProbe(extension),
-        })),
+        [...byId.values()].map(async (extension) => {
+          const manifest = pricedManifest(extension.manifest, prices);
+          return { manifest, probe: isRuledOut(manifest) ? NOT_ASKED : await recentProbe(extension) };
+        }),
       ),
     async toleratedOf(extensionId) {
       const extension = byId.get(extensionId);

@@ -46,11 +46,20 @@ export function route(spec: SandboxSpec, offers: readonly Offer[], routing: Rout
   };
 }
 
-/** Hard filters. Every one fails closed: what a manifest does not say, it does not offer. */
-function whyNot(
+function whyNot(spec: SandboxSpec, { manifest, probe }: Offer, routing: Routing): string | undefined {
+  const unfit = whyUnfit(spec, manifest, routing);
+  if (unfit) return unfit;
+  return probe.status === "unavailable" ? `unavailable: ${probe.reason}` : undefined;
+}
+
+/**
+ * Hard filters, by what an extension says of itself; whether it can here and now need not even be
+ * asked then. Every one fails closed: what a manifest does not say, it does not offer.
+ */
+export function whyUnfit(
   spec: SandboxSpec,
-  { manifest, probe }: Offer,
-  { policy, maximumMicroUsdPerHour }: Routing,
+  manifest: Manifest,
+  { policy, maximumMicroUsdPerHour }: Routing = {},
 ): string | undefined {
   if (policy === "explicit" && !spec.extensions)
     return "explicit routing names its extensions; none is named";
@@ -62,6 +71,7 @@ function whyNot(
   if (spec.workspace && !manifest.workspaces?.includes(spec.workspace.mode)) {
     return `gives no ${spec.workspace.mode} workspace`;
   }
+  if (spec.volumes?.length && !manifest.volumes) return "gives no volumes";
   if (spec.from && !manifest.facets.includes("snapshots")) return "restores no snapshot";
   if (manifest.egress !== "enforced" && manifest.egress !== "provider") {
     return `cannot deny egress: its rules are ${manifest.egress}`;
@@ -83,7 +93,6 @@ function whyNot(
   if (microUsdPerHour > (maximumMicroUsdPerHour ?? microUsdPerHour)) {
     return `costs ${microUsdPerHour} micro-dollars an hour; at most ${maximumMicroUsdPerHour} are allowed`;
   }
-  if (probe.status === "unavailable") return `unavailable: ${probe.reason}`;
   return undefined;
 }
 

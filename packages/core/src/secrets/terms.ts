@@ -6,6 +6,8 @@ import {
   type Sandbox,
   SandboxerError,
   type SandboxSpec,
+  type SecretBinding,
+  secretsNamedIn,
 } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import type { KeptSecret } from "../store/secret-store.ts";
@@ -16,6 +18,10 @@ import { currentValue } from "./value.ts";
 /** Before anything is made: each of them is there, is the caller's to use, and can go somewhere. */
 export async function admitSecrets(house: House, principal: Principal, spec: SandboxSpec): Promise<void> {
   const names = spec.secrets ?? [];
+  const unsaid = namedByRules(spec).find(({ secret }) => !names.includes(secret));
+  if (unsaid) {
+    throw new SandboxerError("invalid_request", `network.rules: ${unsaid.secret} is not among its secrets`);
+  }
   if (names.length === 0) return;
   authorizeSecrets(principal.chain, names);
   if (spec.network.egress === "deny") {
@@ -56,7 +62,8 @@ export async function guardedSecrets(house: House, sandbox: Sandbox): Promise<Gu
   const kept = await secretsOf(house, sandbox);
   return Promise.all(
     kept.map(async (one) => {
-      const { name, bindings } = one;
+      const { name } = one;
+      const bindings = [...one.bindings, ...boundByRules(one, sandbox)];
       const value = mayUse(one, sandbox.principalId) ? await available(house, one) : undefined;
       const placeholder = placeholderIn(house, sandbox.id, one);
       return { name, bindings, placeholder, ...(value !== undefined && { value }) };
@@ -95,4 +102,25 @@ async function available(house: House, secret: KeptSecret): Promise<string | und
     house.report(`reading the secret ${secret.name}`, SandboxerError.from(error));
     return undefined;
   }
+}
+
+/** Where the rules of a sandbox write which secret. */
+function namedByRules({ network }: Pick<SandboxSpec, "network">) {
+  if (network.egress === "deny") return [];
+  return network.rules.flatMap(({ host, ports = [443], protocol, headers = {} }) =>
+    Object.entries(headers).flatMap(([header, text]) =>
+      secretsNamedIn(text).map((secret) => ({ secret, host, ports, protocol, header })),
+    ),
+  );
+}
+
+/**
+ * Who may bind a secret binds it by a rule of a sandbox of its own. For all others it goes where its
+ * owner said, whatever their rules write.
+ */
+function boundByRules({ name, lineage }: KeptSecret, sandbox: Sandbox): SecretBinding[] {
+  if (!lineage.includes(sandbox.principalId)) return [];
+  return namedByRules(sandbox.spec)
+    .filter(({ secret, protocol }) => secret === name && protocol === "https")
+    .map(({ host, ports, header }) => ({ host, ports: [...ports], place: { in: "header", name: header } }));
 }

@@ -13,9 +13,11 @@ import { needApproval } from "../approvals/need.ts";
 import { refuseGuest } from "../attachments/acting.ts";
 import { demand } from "../facet.ts";
 import type { House } from "../house.ts";
+import { claimOf, type Once } from "../idempotency.ts";
 import { current } from "../lifecycle/current.ts";
 import { parse } from "../parse.ts";
 import { askOf, type Place } from "../place.ts";
+import { answerPlanned } from "../planned.ts";
 import { authorize } from "../policy/authorize.ts";
 import { locate, reach } from "../reach.ts";
 import { callContext } from "../registry/registry.ts";
@@ -28,13 +30,33 @@ import { shelfOf } from "./shelf-of.ts";
 
 const PATIENCE_MS = 120_000;
 
-/** Of a running sandbox, which stands still meanwhile and goes on afterwards, or of one that is stopped. */
 export async function takeSnapshot(
   house: House,
   principal: Principal,
   idOrName: string,
   body: TakeSnapshotBody = {},
-  passingMs?: number,
+  once: Once = {},
+): Promise<Snapshot> {
+  authorize(principal.chain, "sandbox.snapshot");
+  const claim = claimOf(house, principal, "sandbox.snapshot", [idOrName, body], once);
+  return answerPlanned(house, claim, {
+    plan: async (_left?: { readonly id: string }) => ({ id: newRowId("snp") }),
+    work: ({ id }) => take(house, principal, idOrName, body, { id }),
+    recall: async ({ id }) => (await shelfOf(house).all()).find((one) => one.id === id),
+  });
+}
+
+/** Of a running sandbox, which stands still meanwhile and goes on afterwards, or of one that is stopped. */
+export async function take(
+  house: House,
+  principal: Principal,
+  idOrName: string,
+  body: TakeSnapshotBody,
+  {
+    id,
+    passingMs,
+    approved,
+  }: { readonly id?: string; readonly passingMs?: number; readonly approved?: true },
 ): Promise<Snapshot> {
   authorize(principal.chain, "sandbox.snapshot");
   const { name, labels } = parse(takeSnapshotBodySchema, body);
@@ -43,8 +65,9 @@ export async function takeSnapshot(
   await refuseGuest(house, principal, place.sandbox);
   const { sandbox: source } = place;
   const said = { name, labels };
-  await needApproval(house, principal, "sandbox.snapshot", { sandbox: source, spec: source.spec, said });
-  const of = { name, labels, passingMs };
+  if (!approved)
+    await needApproval(house, principal, "sandbox.snapshot", { sandbox: source, spec: source.spec, said });
+  const of = { id, name, labels, passingMs };
   if (place.sandbox.pauseDepth === "disk") {
     return reading(house, place, (box, sandbox) => keep(house, principal, sandbox, box, of));
   }
@@ -80,6 +103,7 @@ function reading<T>(
 type Owner = Pick<Principal, "id" | "orgId" | "lineage">;
 
 interface Kept {
+  readonly id?: string | undefined;
   readonly name?: string | undefined;
   readonly labels: Snapshot["labels"];
   /** Without a name it goes after so long. */
@@ -92,10 +116,9 @@ export async function keep(
   owner: Owner,
   sandbox: Sandbox,
   box: Box,
-  { name, labels, passingMs = sandbox.spec.retain?.ageMs }: Kept,
+  { id = newRowId("snp"), name, labels, passingMs = sandbox.spec.retain?.ageMs }: Kept,
 ): Promise<Snapshot> {
   const shelf = shelfOf(house);
-  const id = newRowId("snp");
   const { from } = sandbox.spec;
   const image = await pinnedImage(house, sandbox);
   const createdAtMs = house.clock.nowMs();

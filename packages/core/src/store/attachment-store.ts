@@ -26,8 +26,10 @@ export interface AttachmentStore {
   retain(retain: { readonly sandboxId: string; readonly expiresAtMs: number }): Promise<Sandbox | undefined>;
 }
 
-/** The store gives a read-only one its user id. */
-export type NewAttachment = Omit<Attachment, "uid" | "detachedAtMs">;
+/** The store gives one that has a user of its own the id, and so every read-only one. */
+export interface NewAttachment extends Omit<Attachment, "uid" | "detachedAtMs"> {
+  readonly ownUser?: boolean;
+}
 
 export interface Attach {
   readonly attachment: NewAttachment;

@@ -16,6 +16,8 @@ export interface BudgetStore {
    * and no less. What the budget refuses changes nothing but the charge.
    */
   coverSandbox(cover: CoverSandbox): Promise<Covered | undefined>;
+  /** The same for many in one commit, which waits for the disk once. One that cannot be, takes all back. */
+  coverSandboxes(covers: readonly CoverSandbox[]): Promise<(Covered | undefined)[]>;
   /** The end of its life moves. `undefined` when it is not living any more. */
   moveExpiry(move: MoveExpiry): Promise<Sandbox | undefined>;
   /** Across orgs: living sandboxes whose hold ends by then, though their time does not. */

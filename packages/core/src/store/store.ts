@@ -9,6 +9,7 @@ import type { OrgStore } from "./org-store.ts";
 import type { ProfileStore } from "./profile-store.ts";
 import type { SecretStore } from "./secret-store.ts";
 import type { Viewer } from "./viewer.ts";
+import type { VolumeStore } from "./volume-store.ts";
 import type { WebhookStore } from "./webhook-store.ts";
 
 export type { Viewer } from "./viewer.ts";
@@ -32,6 +33,7 @@ export interface Store
     OrgStore,
     SecretStore,
     ApprovalStore,
+    VolumeStore,
     WebhookStore {
   /** Keeps the first value ever given for the key and answers it from then on. */
   claimMeta(key: string, value: string): Promise<string>;
@@ -79,6 +81,10 @@ export interface Store
   lineageOf(sandboxId: string): Promise<string[]>;
   /** Across orgs: every sandbox whose story is not over. */
   listUnfinished(): Promise<UnfinishedSandbox[]>;
+  /** The same ones, as little of each as tells whether it still is as it was. */
+  listStanding(): Promise<StandingSandbox[]>;
+  /** One of them. `undefined` when its story is over. */
+  getUnfinished(sandboxId: string): Promise<UnfinishedSandbox | undefined>;
 
   appendEvents(events: readonly NewEvent[]): Promise<void>;
   /** In order. A viewer sees its own and those of sandboxes it sees; the house sees the whole chain. */
@@ -105,6 +111,13 @@ export interface NewEvent {
 export interface UnfinishedSandbox extends Sandbox {
   /** The instance that began it; absent where it did not say. */
   readonly creator?: string;
+}
+
+export interface StandingSandbox {
+  readonly id: string;
+  readonly state: SandboxState;
+  readonly pauseDepth?: Sandbox["pauseDepth"] | undefined;
+  readonly extensionId?: string | undefined;
 }
 
 export interface BeginCreate {

@@ -1,6 +1,3 @@
-import { lookup } from "node:dns/promises";
-import { request as plainRequest } from "node:http";
-import { request } from "node:https";
 import { isIP } from "node:net";
 import { SandboxerError } from "@sandboxer/contract";
 import { isPublicAddress } from "./address.ts";
@@ -19,7 +16,10 @@ export interface WebhookNetwork {
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 
 export const OPEN_INTERNET: WebhookNetwork = {
-  resolve: async (hostname) => (await lookup(hostname, { all: true })).map(({ address }) => address),
+  resolve: async (hostname) => {
+    const { lookup } = await import("node:dns/promises");
+    return (await lookup(hostname, { all: true })).map(({ address }) => address);
+  },
   isAllowed: isPublicAddress,
   protocols: ["https:"],
   retriesMs: [5 * SECOND, 5 * MINUTE, 30 * MINUTE, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR)],
@@ -62,9 +62,10 @@ export async function post(
 ): Promise<number> {
   const address = await guardedAddress(network, url);
   const named = url.protocol === "https:" && !isIP(url.hostname.replace(/^\[|\]$/g, ""));
+  // Loaded by need: HTTP takes a short command longer than all else of core.
+  const { request } = await (url.protocol === "https:" ? import("node:https") : import("node:http"));
   return new Promise((resolve, reject) => {
-    const send = url.protocol === "https:" ? request : plainRequest;
-    const outgoing = send({
+    const outgoing = request({
       host: address,
       port: url.port || (url.protocol === "https:" ? 443 : 80),
       path: url.pathname + url.search,

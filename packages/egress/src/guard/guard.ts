@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { SecureContext } from "node:tls";
 import { canonicalHost, type Misuse, type Terms } from "@sandboxer/contract";
 import type { Place } from "../http/authority.ts";
 import type { Decision } from "../policy/decide.ts";
@@ -9,13 +10,22 @@ import { type Inspected, inspect } from "./inspection.ts";
 import { judgeConnection, judgeRequest } from "./judge.ts";
 import type { Questions } from "./questions.ts";
 import type { Relay, RelayEvent } from "./relay.ts";
-import { changeWard, createWard, type Noted, nextEnd, type Protection, policyAt, type Ward } from "./ward.ts";
+import {
+  changeWard,
+  createWard,
+  type Noted,
+  nextEnd,
+  type Protection,
+  policyAt,
+  type Tunnel,
+  type Ward,
+} from "./ward.ts";
 
 export interface GuardParts {
   readonly relay: Relay;
   readonly resolve: Resolve;
   /** Whom to trust on the far side of what is read. */
-  readonly ca: readonly string[];
+  readonly trust: SecureContext;
   /** The first word on a call, and later ones under the same key. */
   note(sandbox: string, key: number, call: Noted): void;
   watching(sandbox: string): void;
@@ -32,6 +42,8 @@ type Allowed = Exclude<Decision, { verdict: "denied" }>;
 export class Decider {
   readonly #parts: GuardParts;
   readonly #wards = new Map<string, Ward>();
+  /** Whose a tunnel is, for as long as it lasts. */
+  readonly #wardOf = new Map<number, Ward>();
   readonly #inspected = new Map<number, Inspected>();
   readonly #strangers = createStrangers();
   /** Connections that wait for somebody's word, and what to do when they do not any more. */
@@ -101,10 +113,10 @@ export class Decider {
   take(tunnel: number, socket: Socket): void {
     const inspected = this.#inspected.get(tunnel);
     if (!inspected) return void socket.destroy();
-    const { resolve, ca, misused, questions } = this.#parts;
+    const { resolve, trust, misused, questions } = this.#parts;
     const note = (sandbox: string, call: Noted) => void this.#write(sandbox, call);
     const { isForeign } = this.#strangers;
-    void inspect(socket, inspected, { resolve, ca, note, misused, isForeign, ask: questions.ask });
+    void inspect(socket, inspected, { resolve, trust, note, misused, isForeign, ask: questions.ask });
   }
 
   async #open(opened: Opened): Promise<void> {
@@ -178,7 +190,7 @@ export class Decider {
     if (scheme) return this.#read(tunnel, { ward, via, uid, scheme, place, addresses }, decision);
     const noted = { ...call, address: addresses[0] ?? "" };
     const stillAllowed = () => isSame(decision, judgeConnection(ward, uid, place));
-    ward.tunnels.set(tunnel, { noted: { key: this.#write(ward.sandbox, noted), call: noted }, stillAllowed });
+    this.#keep(ward, tunnel, { noted: { key: this.#write(ward.sandbox, noted), call: noted }, stillAllowed });
     const named = canonicalHost(place.host)?.kind === "name" ? { name: place.host } : {};
     this.#parts.relay.order({ op: "dial", tunnel, addresses, port, tls: carriage === "tls", ...named });
   }
@@ -190,8 +202,13 @@ export class Decider {
       if (place && decision && !isSame(decision, judgeConnection(ward, uid, place))) return false;
       return !inspected.asked || judgeRequest(ward, uid, inspected.asked).verdict !== "denied";
     };
-    ward.tunnels.set(tunnel, { stillAllowed });
+    this.#keep(ward, tunnel, { stillAllowed });
     this.#parts.relay.order({ op: "inspect", tunnel });
+  }
+
+  #keep(ward: Ward, tunnel: number, kept: Tunnel): void {
+    ward.tunnels.set(tunnel, kept);
+    this.#wardOf.set(tunnel, ward);
   }
 
   /** What we did not foresee is refused, and stays the trouble of whoever caused it. */
@@ -201,22 +218,22 @@ export class Decider {
   }
 
   #refuse(opened: Opened, call: Noted): void {
-    this.#parts.relay.order({ op: "refuse", tunnel: opened.tunnel, reason: call.reason ?? "denied" });
     this.#write(opened.sandbox, call);
+    this.#parts.relay.order({ op: "refuse", tunnel: opened.tunnel, reason: call.reason ?? "denied" });
   }
 
   #over({ tunnel, reason, up, down }: Over): void {
     this.#inspected.delete(tunnel);
     this.#waiting.get(tunnel)?.();
-    for (const { sandbox, tunnels } of this.#wards.values()) {
-      const noted = tunnels.get(tunnel)?.noted;
-      tunnels.delete(tunnel);
-      if (!noted) continue;
-      // What was carried for a while was carried, however it ended.
-      const failed = down === 0 && reason !== "done" && reason !== "closed";
-      const ended = { ...(reason !== "done" && { reason }), ...(failed && { verdict: "failed" as const }) };
-      this.#parts.note(sandbox, noted.key, { ...noted.call, ...ended, upBytes: up, downBytes: down });
-    }
+    const ward = this.#wardOf.get(tunnel);
+    const noted = ward?.tunnels.get(tunnel)?.noted;
+    this.#wardOf.delete(tunnel);
+    ward?.tunnels.delete(tunnel);
+    if (!ward || !noted) return;
+    // What was carried for a while was carried, however it ended.
+    const failed = down === 0 && reason !== "done" && reason !== "closed";
+    const ended = { ...(reason !== "done" && { reason }), ...(failed && { verdict: "failed" as const }) };
+    this.#parts.note(ward.sandbox, noted.key, { ...noted.call, ...ended, upBytes: up, downBytes: down });
   }
 
   #write(sandbox: string, call: Noted): number {

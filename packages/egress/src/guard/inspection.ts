@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { SecureContext } from "node:tls";
 import type { Misuse } from "@sandboxer/contract";
 import type { Caught } from "../dlp/watch.ts";
 import type { Place } from "../http/authority.ts";
@@ -11,6 +12,7 @@ import { attachmentOf } from "../policy/users.ts";
 import type { Resolve } from "../resolve.ts";
 import { reasonOf } from "../resolve.ts";
 import { passGate } from "../secrets/gate.ts";
+import { putHeaders } from "../secrets/put-headers.ts";
 import { judgeRequest } from "./judge.ts";
 import type { Questions } from "./questions.ts";
 import type { Noted, Ward } from "./ward.ts";
@@ -31,7 +33,8 @@ export interface Inspected {
 
 export interface InspectionParts {
   readonly resolve: Resolve;
-  readonly ca: readonly string[];
+  /** Whom to believe on the far side. */
+  readonly trust: SecureContext;
   readonly isForeign: (sandbox: string, word: string) => boolean;
   note(sandbox: string, call: Noted): void;
   misused(sandbox: string, misuse: Misuse): void;
@@ -82,7 +85,8 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
           seen: ({ misuse }: Caught) =>
             parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse }),
         };
-        return passGate({ book, users, uid, scheme, isForeign, dlp }, asked, head);
+        const put = putHeaders(ward, asked, head);
+        return passGate({ book, users, uid, scheme, isForeign, dlp }, asked, put);
       },
       reach: (where, cidrs) => reach(where, cidrs, inspected, parts, upstreams),
       asking: (asked) => {
@@ -107,7 +111,7 @@ async function reach(
   place: Place,
   cidrs: readonly string[],
   { scheme, addresses: judged }: Inspected,
-  { resolve, ca }: InspectionParts,
+  { resolve, trust }: InspectionParts,
   upstreams: Map<string, Upstream>,
 ): Promise<Upstream | string> {
   const key = `${place.host}:${place.port}`;
@@ -115,7 +119,7 @@ async function reach(
   if (known) return known;
   const addresses = judged ?? (await resolve(place.host, cidrs).catch(reasonOf));
   if (typeof addresses === "string") return addresses;
-  const upstream = openUpstream({ scheme, ...place, addresses }, ca, place.host);
+  const upstream = openUpstream({ scheme, ...place, addresses }, trust, place.host);
   upstreams.set(key, upstream);
   return upstream;
 }

@@ -70,7 +70,7 @@ const decider = new Decider({
   questions,
   relay,
   resolve: createResolve(dns?.split(",")),
-  ca: trusted(ca ? [readFileSync(ca, "utf8")] : []),
+  trust: trusted(ca ? [readFileSync(ca, "utf8")] : []),
   note: (sandbox, key, call) => say({ event: "call", sandbox, key, call }),
   watching: (sandbox) => say({ event: "watching", sandbox }),
   lost: (sandbox, reason) => say({ event: "lost", sandbox, reason }),

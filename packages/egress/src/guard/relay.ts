@@ -15,7 +15,7 @@ export type RelayEvent =
       readonly host: string;
       readonly port: number;
       readonly via: "name" | "http-proxy" | "socks";
-      /** Whose it is, as the sandbox counts users. */
+      /** Whose it is, as the sandbox counts users; `NOBODY_KNOWS` where it was closed too soon to tell. */
       readonly uid: number;
     }
   | {

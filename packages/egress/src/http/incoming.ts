@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import { BadRequest, bad, type Framing, type Head, MOST_HEAD_BYTES, parseHead } from "./head.ts";
 
 /** Nobody gets to say a head or a line one byte at a time for ever. */
-const HEAD_PATIENCE_MS = 30_000;
+const HEAD_PATIENCE_MS = 15_000;
 const MOST_LINE_BYTES = 16;
 
 /** Bytes of a connection as they are needed, and not before. */

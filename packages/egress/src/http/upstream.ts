@@ -6,7 +6,7 @@ import {
 } from "node:http";
 import { Agent, request } from "node:https";
 import type { Duplex } from "node:stream";
-import { getCACertificates } from "node:tls";
+import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 
 const CONNECT_PATIENCE_MS = 15_000;
 
@@ -37,19 +37,23 @@ export interface Upstream {
   close(): void;
 }
 
-/** Everybody this machine trusts, and whom the operator added. */
-export function trusted(extra: readonly string[]): string[] {
-  return [...new Set([...getCACertificates("default"), ...getCACertificates("system"), ...extra])];
+/**
+ * Everybody this machine trusts, and whom the operator added. Read once: reading some hundred
+ * certificates takes longer than everything else about a request.
+ */
+export function trusted(extra: readonly string[]): SecureContext {
+  const ca = [...new Set([...getCACertificates("default"), ...getCACertificates("system"), ...extra])];
+  return createSecureContext({ ca, minVersion: "TLSv1.2" });
 }
 
-export function openUpstream(destination: Destination, ca: readonly string[], servername?: string): Upstream {
+export function openUpstream(destination: Destination, trust: SecureContext, servername: string): Upstream {
   const { scheme, port, addresses } = destination;
   const [host = ""] = addresses;
   const isTls = scheme === "https";
   const agent = isTls
     ? new Agent({ keepAlive: true, maxSockets: 1 })
     : new PlainAgent({ keepAlive: true, maxSockets: 1 });
-  const tls = isTls ? { ca: [...ca], servername: servername ?? "", minVersion: "TLSv1.2" as const } : {};
+  const tls = isTls ? { secureContext: trust, servername } : {};
   return {
     send(method, path, headers) {
       const make = isTls ? request : plainRequest;

@@ -10,6 +10,8 @@ export interface CompiledRule {
   readonly paths?: readonly RegExp[];
   readonly query?: Readonly<Record<string, string>>;
   readonly cidrs: readonly string[];
+  /** What it writes into requests. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Whether it can be judged only with the request in sight. */
   readonly needsRequest: boolean;
   readonly inspect: boolean;
@@ -48,7 +50,7 @@ function compileRule(rule: NetworkRule, index: number): CompiledRule {
   if (protocol === "tcp" && !ports) throw new Error(`rule ${index}: tcp names its ports`);
   const allowed = narrowest(access && (access === "read-only" ? READING : WRITING), methods);
   const needsRequest = allowed !== undefined || paths !== undefined || query !== undefined;
-  if (protocol === "tcp" && (needsRequest || rule.inspect)) {
+  if (protocol === "tcp" && (needsRequest || rule.inspect || rule.headers)) {
     throw new Error(`rule ${index}: what is tcp is not read, so its requests cannot be limited`);
   }
   return {
@@ -60,8 +62,9 @@ function compileRule(rule: NetworkRule, index: number): CompiledRule {
     ...(paths && { paths: paths.map(compilePath) }),
     ...(query && { query }),
     cidrs: rule.cidrs ?? [],
+    ...(rule.headers && { headers: rule.headers }),
     needsRequest,
-    inspect: needsRequest || rule.inspect === true || protocol === "http",
+    inspect: needsRequest || rule.headers !== undefined || rule.inspect === true || protocol === "http",
   };
 }
 

@@ -92,7 +92,7 @@ export function decideRequest(policy: Policy, asked: AskedRequest): Decision {
   return { verdict: "denied", reason: `no rule allows ${method} ${host}:${port}${path}` };
 }
 
-function matches(rule: CompiledRule, { method, path, query }: AskedRequest): boolean {
+export function matches(rule: CompiledRule, { method, path, query }: AskedRequest): boolean {
   if (rule.methods && !rule.methods.has(method)) return false;
   if (rule.paths && !rule.paths.some((pattern) => pattern.test(path))) return false;
   return Object.entries(rule.query ?? {}).every(([name, value]) => queryValue(query, name) === value);

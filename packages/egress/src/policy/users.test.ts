@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { userMayReach } from "./users.ts";
+import { NOBODY_KNOWS, userMayReach, userMayUse } from "./users.ts";
 
 const nobody = { sharedSecrets: [], shared: [], own: [] };
 
@@ -25,4 +25,18 @@ it("whoever shares a user has what all who share it have in common", () => {
   expect(userMayReach({ sharedSecrets: [], shared: [[]], own: [] }, 0, "a.x.test", 443)).toBe(false);
   expect(userMayReach(nobody, 1000, "anything.test", 1)).toBe(true);
   expect(userMayReach({ sharedSecrets: [], shared: [["**"]], own: [] }, 1000, "anything.test", 1)).toBe(true);
+});
+
+it("whoever left before it was known who they were has what everybody has", () => {
+  const users = {
+    shared: [["**.x.test"]],
+    sharedSecrets: [["A", "B"]],
+    own: [{ uid: 2000, attachmentId: "att_1", rules: ["a.x.test", "y.test"], secrets: ["B", "C"] }],
+  };
+  const reached = ["a.x.test", "b.x.test", "y.test"].filter((host) =>
+    userMayReach(users, NOBODY_KNOWS, host, 443),
+  );
+  expect(reached).toEqual(["a.x.test"]);
+  expect(["A", "B", "C"].filter((name) => userMayUse(users, NOBODY_KNOWS, name))).toEqual(["B"]);
+  expect(userMayReach(nobody, NOBODY_KNOWS, "anything.test", 1)).toBe(true);
 });

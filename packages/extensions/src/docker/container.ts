@@ -64,6 +64,13 @@ export function describeContainer(
       // Left out, the daemon's own choice: that is runc, or something stronger.
       ...(host.runtime !== "runc" && { Runtime: host.runtime }),
       Binds: [`${host.boxdPath}:${INSIDE}/boxd:ro`, `${host.socketDir}:${INSIDE}/run`],
+      Mounts: (spec.volumes ?? []).map(({ source, target }) => ({
+        Type: "bind",
+        Source: source,
+        Target: target,
+        // What others mount there later is not theirs.
+        BindOptions: { Propagation: "private" },
+      })),
       Tmpfs: { "/tmp": "rw,nosuid,nodev,mode=1777" },
       CapDrop: ["ALL"],
       CapAdd: isGuarded ? [...CAPABILITIES, ...FOR_A_WAY_OUT] : CAPABILITIES,

@@ -8,6 +8,7 @@ export function manifestOf(runtime: Runtime): Manifest {
     ...RUNTIMES[runtime],
     hosting: "self",
     images: ["oci"],
+    volumes: runtime === "runc",
     // Copies alone: a container is shown no folder of its host.
     ...(runtime === "runc" && { workspaces: ["mirror", "remote"] }),
     persistence: ["ephemeral"],

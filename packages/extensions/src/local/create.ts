@@ -31,32 +31,36 @@ export async function createThrough(
   context: CreateContext,
 ): Promise<{ connection: Connection; isSetUp: boolean; bestEffort: string[] }> {
   const { hold, pool, pass, explainClose } = workshop;
-  const { members, isSetUp } = await membersOf(workshop, spec, context);
+  const { members, isSetUp, identity } = await membersOf(workshop, spec, context);
   pass("local.image");
   if (context.tethered) await hold.tether(context.sandboxId);
   // Beside the create, which is not held up by it.
   const lacking = hold.lacking();
   lacking.catch(() => {});
   // A folder is pinned when it is mounted: too early for an owner who is not there yet.
-  const isPooled = !spec.workspace && !members.keeps && !members.layers;
+  const isPooled = !spec.workspace && !spec.volumes?.length && !members.keeps && !members.layers;
   try {
-    const claimed = isPooled ? await pool.claim(members) : undefined;
+    const claimed = isPooled ? await pool.claim(members, identity) : undefined;
     const connection = claimed ?? (await hold.create(members, () => explainClose(context.sandboxId)));
     return { connection, isSetUp, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
   } catch (error) {
     throw spec.workspace || isChosen(members.root) ? aboutFolder(error) : error;
   } finally {
-    if (isPooled) pool.replenishLater(members, spec.pool);
+    if (isPooled) pool.replenishLater(members, spec.pool, identity);
   }
 }
 
 /** What hold is asked with. */
 export async function membersOf({ images, ownFolders }: Workshop, spec: SandboxSpec, context: CreateContext) {
   const { sandboxId, installationId, tethered = false, layers } = context;
-  const { root: image, env, isSetUp } = await images.madeOf(spec.image, context);
+  const { root: image, env, isSetUp, identity } = await images.madeOf(spec.image, context);
   const { workspace, persistence, keepMs = DEFAULT_KEEP_MS, atEnd } = spec;
   const shown = workspace && isMounted(workspace) && workspaceFor(workspace, ownFolders);
-  const root: Root = shown ? { ...image, workspace: shown } : image;
+  const root: Root = {
+    ...image,
+    mounts: [...image.mounts, ...volumesOf(spec)],
+    ...(shown && { workspace: shown }),
+  };
   const members = {
     id: sandboxId,
     installation: installationId,
@@ -72,7 +76,14 @@ export async function membersOf({ images, ownFolders }: Workshop, spec: SandboxS
     ...(layers && { layers }),
     ...(persistence !== "ephemeral" && { keeps: { keepMs, stopsAtEnd: atEnd !== "destroy" } }),
   };
-  return { members, isSetUp };
+  return { members, isSetUp, identity };
+}
+
+/** Folders of core's, which chose them itself. */
+function volumesOf({ volumes = [] }: SandboxSpec): Root["mounts"] {
+  return volumes.flatMap(({ source, target }) =>
+    source === undefined ? [] : [{ source, target, readOnly: false, owned: true }],
+  );
 }
 
 /** Whether it has folders of somebody's choice in it. */

@@ -73,7 +73,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
 
   return {
     manifest,
-    probe: () => probeHost(boxdPath),
+    probe: () => probeHost(boxdPath, hold.isThere),
 
     async create(spec, context) {
       const { sandboxId } = context;

@@ -25,6 +25,8 @@ export interface Hold extends Kept {
     op?: "create" | "start",
   ): Promise<Connection>;
   socketOf(boxId: string): string;
+  /** Whether one runs; none is started. */
+  isThere(): Promise<boolean>;
 }
 
 export function createHold(dir: string, boxdPath: string, pass: PassLocalFailPoint = () => {}): Hold {
@@ -71,6 +73,11 @@ export function createHold(dir: string, boxdPath: string, pass: PassLocalFailPoi
   return {
     ...kept,
     create,
+    async isThere() {
+      const socket = await dial(path).catch(() => undefined);
+      socket?.destroy();
+      return socket !== undefined;
+    },
     socketOf: (boxId) => join(dir, "boxes", boxId, "box.sock"),
     close() {
       spare.close();

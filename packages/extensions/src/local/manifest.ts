@@ -23,6 +23,7 @@ export const manifest: Manifest = {
     "images",
   ],
   workspaces: ["read-only", "read-write", "copy-on-write", "mirror", "remote"],
+  volumes: true,
   persistence: ["ephemeral", "persistent", "checkpoint"],
   // A network namespace with loopback alone, or with a way that leads to the guard and nowhere else.
   egress: "enforced",

@@ -107,6 +107,27 @@ describe("the pool", () => {
     expect(await pool.claim(await members({ installation: "another" }))).toBeUndefined();
   });
 
+  it("does not give what was made of another folder than the path leads to now", async () => {
+    let there = "one";
+    const identity = () => ({ seen: there, look: async () => there });
+    const wanted = await members();
+    pool.replenishLater(wanted, 1, identity());
+    await untilReady(1);
+    there = "another";
+    expect(await pool.claim(wanted, identity())).toBeUndefined();
+    pool.replenishLater(wanted, 1, identity());
+    await untilReady(1);
+    expect(await pool.claim(wanted, identity())).toBeDefined();
+  });
+
+  it("keeps nothing whose folder was exchanged while it was made", async () => {
+    const looks = ["one", "another"];
+    const wanted = await members();
+    pool.replenishLater(wanted, 1, { seen: "one", look: async () => looks.shift() ?? "another" });
+    await expect.poll(() => looks.length, { timeout: FILLED_WITHIN_MS }).toBe(0);
+    await untilReady(0);
+  });
+
   it("falls back to nothing when what it made has ended, and leaves the id free", async () => {
     const wanted = await members();
     pool.replenishLater(wanted);

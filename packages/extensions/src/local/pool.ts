@@ -1,7 +1,7 @@
 import { newSandboxId, type SandboxerError } from "@sandboxer/contract";
 import type { Connection } from "../_kit/boxd/index.ts";
 import type { Hold } from "./hold.ts";
-import type { Root } from "./root.ts";
+import type { Identity, Root } from "./root.ts";
 
 /** hold ends what nobody has claimed by then; when this process goes, it ends them at once. */
 const UNCLAIMED_TTL_MS = 600_000;
@@ -26,6 +26,8 @@ export interface CreateMembers {
 
 interface Ready {
   readonly connection: Connection;
+  /** What its folder was while it was made. */
+  readonly madeOf: string | undefined;
   /** The id by which hold knows it, now. */
   name: string;
 }
@@ -33,15 +35,16 @@ interface Ready {
 interface Shape {
   readonly members: CreateMembers;
   readonly size: number;
+  readonly identity: Identity | undefined;
   readonly ready: Ready[];
 }
 
 /** Sandboxes made ahead, of the kinds that were asked for before. Each is claimed once, by one owner. */
 export interface Pool {
   /** One made ahead that is now what the members say; nothing where there is none, or it failed. */
-  claim(members: CreateMembers): Promise<Connection | undefined>;
+  claim(members: CreateMembers, identity?: Identity): Promise<Connection | undefined>;
   /** Such a one was asked for, and may be again; so many are to be ready then, as many as of any otherwise. */
-  replenishLater(members: CreateMembers, wanted?: number): void;
+  replenishLater(members: CreateMembers, wanted?: number, identity?: Identity): void;
   close(): Promise<void>;
 }
 
@@ -53,23 +56,22 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
   let filling: Promise<void> | undefined;
   let closed = false;
 
-  const discard = async ({ connection, name }: Ready): Promise<void> => {
-    connection.close();
-    hold.untether(name);
-    await hold.call("destroy", { id: name, graceMs: 0 }).catch(() => {});
-  };
+  const discard = (one: Ready): Promise<void> => endOne(hold, one);
   const drop = async ({ ready }: Shape): Promise<void> => {
     await Promise.all(ready.splice(0).map(discard));
   };
 
-  const makeOne = async ({ members, ready }: Shape): Promise<void> => {
+  const makeOne = async ({ members, ready, identity }: Shape): Promise<void> => {
     const id = newSandboxId();
     const nobodys = { env: {}, labels: {}, ttlMs: UNCLAIMED_TTL_MS, pooled: true, tethered: true };
+    const madeOf = await identity?.look();
     await hold.tether(id);
     const one: Partial<Ready> & { name: string } = { name: id };
     const connection = await hold.create({ ...members, ...nobodys, id }, () => explainClose(one.name));
-    const made: Ready = Object.assign(one, { connection });
-    await (closed ? discard(made) : ready.push(made));
+    const made: Ready = Object.assign(one, { connection, madeOf });
+    const isCertain = madeOf === (await identity?.look().catch(() => undefined));
+    await (closed || !isCertain ? discard(made) : ready.push(made));
+    if (!isCertain) throw new Error("its folder was another one while it was made");
   };
   const fill = async (): Promise<void> => {
     for (const shape of shapes.values()) {
@@ -87,10 +89,10 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
   };
 
   return {
-    async claim(members) {
+    async claim(members, identity) {
       const shape = shapes.get(keyOf(members));
-      let one = shape?.ready.shift();
-      while (one?.connection.isOver) one = shape?.ready.shift();
+      if (!shape?.ready.length) return undefined;
+      const one = takeFrom(shape, identity, discard);
       if (!one) return undefined;
       const { id, ttlMs, labels, env } = members;
       const [held, told] = await Promise.allSettled([
@@ -104,11 +106,11 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
       return undefined;
     },
 
-    replenishLater(members, wanted = size) {
+    replenishLater(members, wanted = size, identity) {
       const key = keyOf(members);
       const { ready = [] } = shapes.get(key) ?? {};
       if (wanted === 0 && ready.length === 0) return;
-      const shape = { members, ready, size: wanted };
+      const shape = { members, ready, size: wanted, identity };
       shapes.delete(key);
       shapes.set(key, shape);
       const [oldest] = shapes;
@@ -126,6 +128,25 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
       await Promise.all([...shapes.values()].map(drop));
     },
   };
+}
+
+async function endOne(hold: Hold, { connection, name }: Ready): Promise<void> {
+  connection.close();
+  hold.untether(name);
+  await hold.call("destroy", { id: name, graceMs: 0 }).catch(() => {});
+}
+
+/** One that lives and is of the folder that is there now; the others are thrown away. */
+function takeFrom(
+  { ready }: Shape,
+  identity: Identity | undefined,
+  discard: (one: Ready) => unknown,
+): Ready | undefined {
+  for (let one = ready.shift(); one; one = ready.shift()) {
+    if (!one.connection.isOver && one.madeOf === identity?.seen) return one;
+    void discard(one);
+  }
+  return undefined;
 }
 
 /** Forgets those that have ended by themselves. */

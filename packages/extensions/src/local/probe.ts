@@ -11,11 +11,14 @@ import { findUsers } from "./find-users.ts";
 
 const run = promisify(execFile);
 
-/** What this host gives the engine. Nothing is started that outlives the question. */
-export async function probeHost(boxdPath: string): Promise<Probe> {
+/**
+ * What this host gives the engine. Nothing is started that outlives the question, and nothing at all
+ * where boxd runs for this installation already.
+ */
+export async function probeHost(boxdPath: string, isHolding: () => Promise<boolean>): Promise<Probe> {
   const findings: Finding[] = [
     await findKernel(),
-    await findBoxdBinary(boxdPath),
+    await findBoxdBinary(boxdPath, isHolding),
     await findUserNamespaces(),
   ];
   const lacking = findings.find((finding) => !finding.ok);
@@ -52,10 +55,11 @@ async function findKernel(): Promise<Finding> {
   };
 }
 
-async function findBoxdBinary(path: string): Promise<Finding> {
+async function findBoxdBinary(path: string, isHolding: () => Promise<boolean>): Promise<Finding> {
   if (!hasBoxd(path)) {
     return { id: "local.boxd", ok: false, message: "boxd has not been built", fix: BOXD_FIX };
   }
+  if (await isHolding()) return { id: "local.boxd", ok: true, message: "boxd runs" };
   try {
     const { stdout } = await run(path, ["--version"], { timeout: 5_000, env: {} });
     return { id: "local.boxd", ok: true, message: stdout.trim() };

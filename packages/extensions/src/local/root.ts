@@ -30,10 +30,19 @@ export interface Mount {
   readonly readOnly: boolean;
   /** It is of somebody's choice, and nothing that is sensitive. */
   readonly judged?: boolean;
+  /** Its owner is the sandbox's `user`, and everybody else of the sandbox is nobody outside. */
+  readonly owned?: boolean;
 }
 
 /** What a sandbox of an image is made of, and the variables it starts with. */
 export interface Made {
   readonly root: Root;
   readonly env: Readonly<Record<string, string>>;
+  readonly identity?: Identity;
+}
+
+/** Which folder it is, where only a path says which; another word when it is another, or changed. */
+export interface Identity {
+  readonly seen: string;
+  look(): Promise<string>;
 }

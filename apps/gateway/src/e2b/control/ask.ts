@@ -2,7 +2,7 @@ import { type CreateBody, SandboxerError, type Snapshot } from "@sandboxer/contr
 import { z } from "zod";
 import { isNote, labelsFor } from "../labels.ts";
 import { retentionFor } from "../timeouts.ts";
-import { egressFor, egressSchema } from "./egress.ts";
+import { egressFor, egressSchema, secretsIn } from "./egress.ts";
 import type { Call } from "./route.ts";
 import { templateFor } from "./templates-known.ts";
 
@@ -24,7 +24,10 @@ export const newSandboxSchema = z.object({
   network: egressSchema
     .extend({ allowPublicTraffic: z.boolean().nullish(), maskRequestHost: z.string().max(255).nullish() })
     .nullish(),
-  volumeMounts: z.array(z.unknown()).max(0, "this gateway does not have that").nullish(),
+  volumeMounts: z
+    .array(z.object({ name: z.string(), path: z.string() }))
+    .max(16)
+    .nullish(),
   iam: NOT_HERE,
 });
 export type NewSandbox = z.output<typeof newSandboxSchema>;
@@ -41,6 +44,7 @@ export async function bodyFor(
   if (ours) throw new SandboxerError("invalid_request", `metadata: ${ours} is this gateway's own`);
   const internet = asked.allow_internet_access ?? undefined;
   const network = egressFor(asked.network ?? {}, internet ?? true, desk.internet);
+  const secrets = secretsIn(network);
   const {
     body: template,
     maximumTtlMs,
@@ -50,6 +54,10 @@ export async function bodyFor(
   const body: CreateBody = {
     ...template,
     ...(network && { network }),
+    ...(secrets.length > 0 && { secrets }),
+    ...(asked.volumeMounts?.length && {
+      volumes: asked.volumeMounts.map(({ name, path }) => ({ volume: name, target: path })),
+    }),
     ttlMs: timeoutMs + retentionMs,
     env: asked.envVars ?? {},
     labels: labelsFor(metadata, {

@@ -1,15 +1,18 @@
 import { isIP } from "node:net";
-import { type GuardedNetworkInput, type NetworkRule, SandboxerError } from "@sandboxer/contract";
+import {
+  type GuardedNetworkInput,
+  type NetworkRule,
+  SandboxerError,
+  secretsNamedIn,
+} from "@sandboxer/contract";
 import { z } from "zod";
+import { rulesShown, transformSchema, written } from "./transforms.ts";
 
 export const egressSchema = z.object({
   allowOut: z.array(z.string().min(1).max(255)).max(200).nullish(),
   denyOut: z.array(z.string().min(1).max(255)).max(200).nullish(),
   egressProxy: z.null("this gateway does not have that").optional(),
-  rules: z
-    .record(z.string(), z.array(z.unknown()))
-    .refine((rules) => Object.keys(rules).length === 0, "this gateway does not have that")
-    .nullish(),
+  rules: z.record(z.string().min(1).max(255), z.array(transformSchema).max(20)).nullish(),
 });
 export type Egress = z.output<typeof egressSchema>;
 
@@ -23,19 +26,53 @@ export function egressFor(
   asksForInternet: boolean,
   givesInternet: boolean,
 ): GuardedNetworkInput | undefined {
-  const rules = (egress.allowOut ?? []).flatMap(rulesFor);
   const denies = (egress.denyOut ?? []).some(isEverything);
-  if (givesInternet && asksForInternet && !denies) return { egress: "guarded", mode: "audit", rules };
-  return rules.length > 0 ? { egress: "guarded", rules } : undefined;
+  const isOpen = givesInternet && asksForInternet && !denies;
+  const changed = new Map(
+    Object.entries(egress.rules ?? {}).map(([host, rules]) => [hostOf(host), written(rules)]),
+  );
+  const allowed = [...new Set((egress.allowOut ?? []).map(hostOf))];
+  // Whoever says what becomes of requests to a host means to reach it, unless a list says otherwise.
+  const isListed = egress.allowOut != null && egress.allowOut.length > 0;
+  const meant = denies || isListed ? [] : [...changed.keys()];
+  const hosts = [...new Set([...allowed, ...meant])];
+  const rules = hosts.flatMap((host) => rulesFor(host, headersFor(changed, host)));
+  const narrower = [...changed.keys()].filter((host) => !hosts.includes(host) && isCovered(host, allowed));
+  const all = [...rules, ...narrower.flatMap((host) => rulesFor(host, headersFor(changed, host)))];
+  if (isOpen) return { egress: "guarded", mode: "audit", rules: all };
+  return all.length > 0 ? { egress: "guarded", rules: all } : undefined;
 }
 
-/** By TLS and in the clear, as E2B lets a name through. */
-function rulesFor(name: string): Pick<NetworkRule, "host" | "protocol">[] {
+/** The secrets that its rules write somewhere. */
+export function secretsIn(network: GuardedNetworkInput | undefined): string[] {
+  const texts = (network?.rules ?? []).flatMap(({ headers = {} }) => Object.values(headers));
+  return [...new Set(texts.flatMap(secretsNamedIn))];
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** By TLS and in the clear, as E2B lets a name through; what holds a secret goes by TLS alone. */
+function rulesFor(host: string, headers: Headers): Pick<NetworkRule, "host" | "protocol" | "headers">[] {
+  const hasSecret = Object.values(headers).some((text) => secretsNamedIn(text).length > 0);
+  const protocols = hasSecret ? (["https"] as const) : (["https", "http"] as const);
+  const put = Object.keys(headers).length > 0 ? { headers } : {};
+  return protocols.map((protocol) => ({ host, protocol, ...put }));
+}
+
+function headersFor(changed: ReadonlyMap<string, Headers>, host: string): Headers {
+  return changed.get(host) ?? {};
+}
+
+/** A name in the house's spelling. */
+function hostOf(name: string): string {
   if (isIP(name.split("/")[0] ?? "") || isEverything(name)) {
-    throw new SandboxerError("invalid_request", `allowOut: ${name} is an address; only names can be allowed`);
+    throw new SandboxerError("invalid_request", `${name} is an address; only names can be allowed`);
   }
-  const host = name.toLowerCase().replace(/^\*\./, "**.");
-  return (["https", "http"] as const).map((protocol) => ({ host, protocol }));
+  return name.toLowerCase().replace(/^\*\./, "**.");
+}
+
+function isCovered(host: string, allowed: readonly string[]): boolean {
+  return allowed.some((one) => one.startsWith("**.") && host.endsWith(one.slice(2)));
 }
 
 function isEverything(place: string): boolean {
@@ -43,9 +80,12 @@ function isEverything(place: string): boolean {
 }
 
 /** The rules as E2B's clients would have written them. */
-export function allowedNames(rules: readonly Pick<NetworkRule, "host" | "effect">[]): string[] {
-  const hosts = rules
-    .filter(({ effect }) => effect !== "deny")
-    .map(({ host }) => host.replace(/^\*\*\./, "*."));
-  return [...new Set(hosts)];
+export function egressOf(rules: readonly Pick<NetworkRule, "host" | "effect" | "headers">[]): {
+  readonly allowOut: string[];
+  readonly rules?: object;
+} {
+  const allowing = rules.filter(({ effect }) => effect !== "deny");
+  const spelled = allowing.map(({ host, headers }) => ({ host: host.replace(/^\*\*\./, "*."), headers }));
+  const shown = rulesShown(spelled);
+  return { allowOut: [...new Set(spelled.map(({ host }) => host))], ...(shown && { rules: shown }) };
 }

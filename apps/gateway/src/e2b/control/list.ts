@@ -82,6 +82,7 @@ function wantedBy(query: URLSearchParams): Wanted {
   const template = query.get("template");
   const startedAfterMs = Date.parse(query.get("startedAfter") ?? "");
   return (sandbox) => {
+    if (notesOf(sandbox).volume !== undefined) return false;
     const has = metadataOf(sandbox);
     if (!metadata.every(([name, value]) => has[name] === value)) return false;
     if (template !== null && notesOf(sandbox).template !== template) return false;

@@ -2,7 +2,7 @@ import { SandboxerError } from "@sandboxer/contract";
 import { check } from "../../rest/check.ts";
 import { authenticate } from "../../rest/guard.ts";
 import type { Desk } from "../desk.ts";
-import { answerJson, type Exchange } from "../exchange.ts";
+import { answerJson, type Exchange, headersOf } from "../exchange.ts";
 import { readJsonBody } from "../read-body.ts";
 import { CONTROL_ROUTES } from "./table.ts";
 
@@ -45,13 +45,4 @@ function decoded(groups: Readonly<Record<string, string>>): Record<string, strin
   } catch {
     throw new SandboxerError("invalid_request", "the path is not encoded as one");
   }
-}
-
-function headersOf({ incoming: { headers } }: Exchange): Headers {
-  const given = new Headers();
-  for (const name of ["authorization", "x-api-key", "sandboxer-attachment"]) {
-    const value = headers[name];
-    if (typeof value === "string") given.set(name, value);
-  }
-  return given;
 }

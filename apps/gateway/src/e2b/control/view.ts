@@ -5,7 +5,7 @@ import type { Desk } from "../desk.ts";
 import { metadataOf, notesOf } from "../labels.ts";
 import { endOf } from "../timeouts.ts";
 import { trafficToken } from "../traffic.ts";
-import { allowedNames } from "./egress.ts";
+import { egressOf } from "./egress.ts";
 
 /** Which of E2B's envd this door behaves like: clients choose by it what they dare to ask. */
 export const ENVD_VERSION = "0.6.13";
@@ -56,7 +56,7 @@ export async function detailView(core: Core, desk: Desk, principal: Principal, s
     domain,
     allowInternetAccess: notes.internet === undefined ? null : notes.internet === "true",
     network: {
-      ...(network.egress === "guarded" && { allowOut: allowedNames(network.rules) }),
+      ...(network.egress === "guarded" && egressOf(network.rules)),
       allowPublicTraffic: notes.public !== "false",
       ...(notes["mask-host"] !== undefined && { maskRequestHost: notes["mask-host"] }),
     },
@@ -64,6 +64,15 @@ export async function detailView(core: Core, desk: Desk, principal: Principal, s
       onTimeout: notes["on-timeout"] === undefined ? "kill" : "pause",
       autoResume: notes["auto-resume"] === "true",
     },
-    volumeMounts: [],
+    volumeMounts: await mountsOf(core, principal, sandbox),
   };
+}
+
+/** By the name that it has now; what the caller cannot see has its id. */
+function mountsOf(core: Core, principal: Principal, { spec }: Sandbox) {
+  const named = (spec.volumes ?? []).map(async ({ volume, target }) => {
+    const found = await core.getVolume(principal, volume).catch(() => undefined);
+    return { name: found?.name ?? volume, path: target };
+  });
+  return Promise.all(named);
 }

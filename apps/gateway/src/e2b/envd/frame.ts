@@ -18,7 +18,8 @@ export function frameOf(flags: number, value: unknown): Buffer {
 }
 
 /** The one message of a request to a server stream. */
-export function readFrame(body: Buffer): unknown {
+export function readFrame(bytes: Uint8Array): unknown {
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const refuse = (why: string) => new SandboxerError("invalid_request", `the envelope is broken: ${why}`);
   if (body.length < HEAD_BYTES) throw refuse("it is cut off");
   if (body.readUInt8(0) !== MESSAGE) throw refuse("compression is not offered here");
@@ -32,28 +33,55 @@ export interface FrameStream {
   end(trailer: object): void;
 }
 
-export function openFrames(outgoing: ServerResponse): FrameStream {
-  outgoing.writeHead(200, { "content-type": "application/connect+json" });
+/** Past this, what is ready leaves before the moment is over. */
+const ENOUGH_BYTES = 64 << 10;
+
+/**
+ * What is ready together leaves together. Nothing leaves in the first `moment`: most commands are
+ * over by then, and their whole stream is one write, with its length in its head.
+ */
+export function openFrames(outgoing: ServerResponse, momentMs: number): FrameStream {
   let ready: Buffer[] = [];
+  let bytes = 0;
+  let moment: NodeJS.Timeout | undefined = momentMs > 0 ? setTimeout(flush, momentMs) : undefined;
   let flushing: NodeJS.Immediate | undefined;
-  const flush = () => {
+
+  function taken(): Buffer {
+    clearTimeout(moment);
     clearImmediate(flushing);
+    moment = undefined;
     flushing = undefined;
-    const together = Buffer.concat(ready);
+    const [first] = ready;
+    const together = ready.length === 1 && first ? first : Buffer.concat(ready);
     ready = [];
-    if (together.length > 0 && !outgoing.destroyed) outgoing.write(together);
-  };
+    bytes = 0;
+    return together;
+  }
+  function flush(): void {
+    const together = taken();
+    if (outgoing.destroyed) return;
+    if (!outgoing.headersSent) outgoing.writeHead(200, { "content-type": CONTENT_TYPE });
+    if (together.length > 0) outgoing.write(together);
+  }
   return {
     async send(message) {
-      // What is ready together leaves together.
-      ready.push(frameOf(MESSAGE, message));
-      flushing ??= setImmediate(flush);
+      const frame = frameOf(MESSAGE, message);
+      ready.push(frame);
+      bytes += frame.length;
+      if (bytes >= ENOUGH_BYTES) flush();
+      else if (!moment) flushing ??= setImmediate(flush);
       await room(outgoing);
     },
     end(trailer) {
       ready.push(frameOf(END_OF_STREAM, trailer));
-      clearImmediate(flushing);
-      if (!outgoing.destroyed) outgoing.end(Buffer.concat(ready));
+      const together = taken();
+      if (outgoing.destroyed) return;
+      if (!outgoing.headersSent) {
+        outgoing.writeHead(200, { "content-type": CONTENT_TYPE, "content-length": together.length });
+      }
+      outgoing.end(together);
     },
   };
 }
+
+const CONTENT_TYPE = "application/connect+json";

@@ -18,6 +18,8 @@ const config = z.object({
   envs: z.record(z.string(), z.string()).default({}),
   cwd: z.string().optional(),
 });
+/** Most commands are over by then; one that goes on tells its pid so much later. */
+const FIRST_MOMENT_MS = 5;
 const SIGNALS = {
   SIGNAL_SIGTERM: "TERM",
   15: "TERM",
@@ -98,10 +100,14 @@ async function reach(visit: Visit, wanted: Selector): Promise<Process> {
 }
 
 export const processRpcs: Readonly<Record<string, Rpc>> = {
-  "/process.Process/Start": streaming(startRequest, async (visit, asked, open) => {
-    const process = await start(visit, asked);
-    await carry(visit, process, { isTerminal: asked.pty !== undefined, open });
-  }),
+  "/process.Process/Start": streaming(
+    startRequest,
+    async (visit, asked, open) => {
+      const process = await start(visit, asked);
+      await carry(visit, process, { isTerminal: asked.pty !== undefined, open });
+    },
+    FIRST_MOMENT_MS,
+  ),
   "/process.Process/Connect": streaming(z.object({ process: selector }), async (visit, asked, open) => {
     const { ground, principal, sandbox } = visit;
     const found = await find(visit, asked.process, "too");

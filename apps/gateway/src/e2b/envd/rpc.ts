@@ -19,6 +19,8 @@ interface Unary {
 interface Streaming {
   readonly kind: "stream";
   readonly request: z.ZodType;
+  /** How long its first messages wait for those that follow. */
+  readonly momentMs: number;
   handle(visit: Visit, request: never, open: () => FrameStream): Promise<void>;
 }
 
@@ -35,8 +37,9 @@ export function unary<S extends z.ZodType>(
 export function streaming<S extends z.ZodType>(
   request: S,
   handle: (visit: Visit, request: z.output<S>, open: () => FrameStream) => Promise<void>,
+  momentMs = 0,
 ): Rpc {
-  return { kind: "stream", request, handle: handle as Streaming["handle"] };
+  return { kind: "stream", request, handle: handle as Streaming["handle"], momentMs };
 }
 
 const CONTENT_TYPE = { unary: "application/json", stream: "application/connect+json" } as const;
@@ -66,7 +69,7 @@ async function serveUnary(rpc: Unary, visit: Visit): Promise<void> {
 async function serveStream(rpc: Streaming, visit: Visit): Promise<void> {
   let frames: FrameStream | undefined;
   const open = () => {
-    frames ??= openFrames(visit.outgoing);
+    frames ??= openFrames(visit.outgoing, rpc.momentMs);
     return frames;
   };
   try {

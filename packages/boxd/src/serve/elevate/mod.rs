@@ -165,5 +165,5 @@ fn refused(why: &str) -> Outcome {
 
 /// Who does not take it, gets none.
 fn answer(socket: &OwnedFd, outcome: &Outcome) {
-    let _ = unix_socket::send(socket, outcome.to_json().to_string().as_bytes(), &[]);
+    let _ = unix_socket::tell(socket, outcome.to_json().to_string().as_bytes());
 }

@@ -12,6 +12,7 @@ pub mod pack;
 pub mod place;
 pub mod read;
 pub mod remove;
+pub mod share;
 pub mod unpack;
 pub mod watch;
 mod whiteout;
@@ -42,6 +43,7 @@ pub fn begin(request: FileRequest, user: User, identity: Identity) -> Result<Beg
         FileRequest::Remove { path, recursive } => {
             remove::Removing::begin(&path, recursive, user, identity)
         }
+        FileRequest::Share { path } => share::Sharing::begin(&path, user, identity),
         FileRequest::Watch { path, recursive } => {
             watch::Watching::begin(&path, recursive, user, identity)
         }

@@ -40,8 +40,7 @@ pub fn make() -> io::Result<WayOut> {
     listener.set_nonblocking(true)?;
     resolver.set_nonblocking(true)?;
     let throat = Netlink::open(netlink::ROUTE)?;
-    redirect::redirect_to(&Netlink::open(netlink::NETFILTER).map_err(step("nftables"))?, PORT)
-        .map_err(step("nftables redirect"))?;
+    lead_to(&listener).map_err(step("nftables"))?;
     let throat_namespace = network::namespace_of(&listener).map_err(step("network namespace"))?;
 
     namespace::new_network_namespace().map_err(step("network namespace"))?;
@@ -52,6 +51,14 @@ pub fn make() -> io::Result<WayOut> {
     let owners = Netlink::open(netlink::SOCKETS).map_err(step("socket owners"))?.into_socket();
     descriptor::set_nonblocking(&owners)?;
     Ok(WayOut { listener, resolver, owners })
+}
+
+/// Every connection ends at the listener.
+fn lead_to(listener: &TcpListener) -> io::Result<()> {
+    let taken = network::take_any_destination(listener)
+        .and_then(|()| redirect::take(&Netlink::open(netlink::NETFILTER)?, PORT));
+    // A kernel without that has the other.
+    taken.or_else(|_| redirect::translate(&Netlink::open(netlink::NETFILTER)?, PORT))
 }
 
 /// Tells programs where the resolver is. Whatever the image has there is not followed but replaced.

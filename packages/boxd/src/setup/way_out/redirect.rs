@@ -1,4 +1,8 @@
 //! Every TCP connection that enters the throat ends at one listener, whatever it was made for.
+//!
+//! It is taken as it is where the kernel can do that. Where it has to be translated instead, two
+//! connections from one port to two hosts become one and the same, and the kernel then gives the
+//! second another port, under which nobody knows whose it is: it is refused.
 
 use super::message::Message;
 use crate::sys::netlink::Netlink;
@@ -14,7 +18,8 @@ const NEW_RULE: u16 = NFTABLES << 8 | 6;
 const ANY_FAMILY: u8 = 0;
 const IPV4: u8 = 2;
 const PREROUTING: u32 = 0;
-const BEFORE_ROUTING: i32 = -100;
+const BEFORE_TRANSLATION: i32 = -150;
+const TRANSLATION: i32 = -100;
 const PROTOCOL: u32 = 16;
 const EQUAL: u32 = 0;
 const REGISTER: u32 = 1;
@@ -23,14 +28,32 @@ const TCP: u8 = 6;
 const TABLE: &str = "guard";
 const CHAIN: &str = "in";
 
-pub fn redirect_to(netfilter: &Netlink, port: u16) -> io::Result<()> {
+pub fn take(netfilter: &Netlink, port: u16) -> io::Result<()> {
+    lead(netfilter, port, "filter", BEFORE_TRANSLATION, |list| {
+        expression(list, "tproxy", |it| it.number(1, u32::from(IPV4)).number(3, REGISTER))
+    })
+}
+
+pub fn translate(netfilter: &Netlink, port: u16) -> io::Result<()> {
+    lead(netfilter, port, "nat", TRANSLATION, |list| {
+        expression(list, "redir", |it| it.number(1, REGISTER))
+    })
+}
+
+fn lead(
+    netfilter: &Netlink,
+    port: u16,
+    kind: &str,
+    priority: i32,
+    how: impl FnOnce(Message) -> Message,
+) -> io::Result<()> {
     let table = Message::making(NEW_TABLE).raw(&about(IPV4, 0)).text(1, TABLE);
     let chain = Message::making(NEW_CHAIN)
         .raw(&about(IPV4, 0))
         .text(1, TABLE)
         .text(3, CHAIN)
-        .nested(4, |hook| hook.number(1, PREROUTING).number(2, BEFORE_ROUTING as u32))
-        .text(7, "nat");
+        .nested(4, |hook| hook.number(1, PREROUTING).number(2, priority as u32))
+        .text(7, kind);
     let rule = Message::making(NEW_RULE).raw(&about(IPV4, 0)).text(1, TABLE).text(2, CHAIN).nested(
         4,
         |list| {
@@ -41,7 +64,7 @@ pub fn redirect_to(netfilter: &Netlink, port: u16) -> io::Result<()> {
             let list = expression(list, "immediate", |it| {
                 it.number(1, REGISTER).nested(2, |data| data.attribute(1, &port.to_be_bytes()))
             });
-            expression(list, "redir", |it| it.number(1, REGISTER))
+            how(list)
         },
     );
     let batch = [

@@ -1,20 +1,23 @@
 //! Folders that no sandbox is given by accident: by what they are, not by what they are called.
 
-use crate::sys::path::{self, HERE, NO_MAGIC};
+use super::lineage::{Identity, Lineage};
+use crate::sys::path::{self, HERE, NO_MAGIC, NO_SYMLINKS};
+use crate::sys::spot;
 use crate::wire::workspace::Sensitive;
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
-
-type Identity = (u64, u64);
+use std::path::{Component, Path};
+use std::rc::Rc;
 
 /// Why this folder must not be shown, if there is a reason. Names and mounts can make one folder
 /// look like another, so folders are compared by device and inode, all the way up.
 pub fn objection(folder: BorrowedFd, wanted: &Sensitive) -> io::Result<Option<String>> {
-    let line = ancestry(folder)?;
+    let mut places = Places::default();
+    let line = places.lineage.of(folder)?;
     let own = line[0];
     for path in &wanted.forbidden {
-        let place = Place::of(Path::new(path))?;
+        let place = places.find(Path::new(path))?;
         if place.line.contains(&own) {
             return Ok(Some(format!("is or holds {path}")));
         }
@@ -23,74 +26,84 @@ pub fn objection(folder: BorrowedFd, wanted: &Sensitive) -> io::Result<Option<St
         }
     }
     for path in &wanted.too_wide {
-        if Place::of(Path::new(path))?.line.contains(&own) {
+        if places.find(Path::new(path))?.line.contains(&own) {
             return Ok(Some(format!("is or holds {path}")));
         }
     }
     Ok(None)
 }
 
+#[derive(Clone)]
 struct Place {
     /// From it, or from the deepest folder above it that there is, up to the root.
-    line: Vec<Identity>,
+    line: Rc<[Identity]>,
     is_there: bool,
 }
 
-impl Place {
-    fn of(path: &Path) -> io::Result<Place> {
-        let mut candidate = path;
-        loop {
-            match path::open(HERE, candidate, libc::O_PATH, 0, NO_MAGIC) {
-                Ok(found) => {
-                    return Ok(Place { line: line_of(found)?, is_there: candidate == path });
-                }
-                Err(error) if error.raw_os_error() == Some(libc::EACCES) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) if error.raw_os_error() == Some(libc::ENOTDIR) => {}
-                Err(error) => return Err(error),
+/// Of one judgement: most places share the folders above them, and a create waits for this.
+#[derive(Default)]
+struct Places<'a> {
+    known: HashMap<&'a Path, Place>,
+    lineage: Lineage,
+}
+
+impl<'a> Places<'a> {
+    fn find(&mut self, path: &'a Path) -> io::Result<Place> {
+        if let Some(known) = self.known.get(path) {
+            return Ok(known.clone());
+        }
+        let place = match path::open(HERE, path, libc::O_PATH, 0, NO_MAGIC | NO_SYMLINKS) {
+            // Without a link on the way, what is above it is what its name says.
+            Ok(found) if !has_steps_back(path) => {
+                let own = spot::of(found.as_fd())?.identity;
+                let above = path.parent().map(|above| self.find(above)).transpose()?;
+                let above = above.iter().flat_map(|above| above.line.iter().copied());
+                Place { line: [own].into_iter().chain(above).collect(), is_there: true }
             }
-            candidate = candidate.parent().unwrap_or(Path::new("/"));
-        }
-    }
-}
-
-/// Of a file, such as a socket: the file and the folders above its own name.
-fn line_of(found: OwnedFd) -> io::Result<Vec<Identity>> {
-    let facts = path::stat(found.as_fd(), "")?;
-    if facts.st_mode & libc::S_IFMT == libc::S_IFDIR {
-        return ancestry(found.as_fd());
-    }
-    let name = path::read_link(HERE, Path::new(&*path::through(found.as_fd()).to_string_lossy()))?;
-    let mut line = vec![(facts.st_dev, facts.st_ino)];
-    if let Some(parent) = Path::new(&name).parent() {
-        line.extend(ancestry(path::open_directory(HERE, parent, NO_MAGIC)?.as_fd())?);
-    }
-    Ok(line)
-}
-
-fn above(folder: &OwnedFd) -> io::Result<OwnedFd> {
-    let name = path::read_link(HERE, Path::new(&*path::through(folder.as_fd()).to_string_lossy()))?;
-    let parent = Path::new(&name).parent().unwrap_or(Path::new("/"));
-    path::open_directory(HERE, parent, NO_MAGIC)
-}
-
-/// The folder itself first, the root last.
-fn ancestry(folder: BorrowedFd) -> io::Result<Vec<Identity>> {
-    let mut current = folder.try_clone_to_owned()?;
-    let mut line = Vec::new();
-    loop {
-        let found = path::stat(current.as_fd(), "")?;
-        let identity = (found.st_dev, found.st_ino);
-        if line.last() == Some(&identity) {
-            return Ok(line);
-        }
-        line.push(identity);
-        current = match path::open_directory(current.as_fd(), "..", 0) {
-            // Who may not enter a folder still sees where it is.
-            Err(error) if error.raw_os_error() == Some(libc::EACCES) => above(&current)?,
-            outcome => outcome?,
+            Ok(found) => Place { line: self.line_of(found)?.into(), is_there: true },
+            Err(error) if error.raw_os_error() == Some(libc::ELOOP) => self.follow(path)?,
+            Err(error) => self.above(path, error)?,
         };
+        self.known.insert(path, place.clone());
+        Ok(place)
     }
+
+    fn follow(&mut self, path: &'a Path) -> io::Result<Place> {
+        match path::open(HERE, path, libc::O_PATH, 0, NO_MAGIC) {
+            Ok(found) => Ok(Place { line: self.line_of(found)?.into(), is_there: true }),
+            Err(error) => self.above(path, error),
+        }
+    }
+
+    /// It is not there, or not to be seen.
+    fn above(&mut self, path: &'a Path, error: io::Error) -> io::Result<Place> {
+        match (error.raw_os_error(), path.parent()) {
+            (Some(libc::EACCES | libc::ENOENT | libc::ENOTDIR), Some(above)) => {
+                Ok(Place { is_there: false, ..self.find(above)? })
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// Of a file, such as a socket: the file and the folders above its own name.
+    fn line_of(&mut self, found: OwnedFd) -> io::Result<Vec<Identity>> {
+        let facts = path::stat(found.as_fd(), "")?;
+        if facts.st_mode & libc::S_IFMT == libc::S_IFDIR {
+            return self.lineage.of(found.as_fd());
+        }
+        let link = path::through(found.as_fd());
+        let name = path::read_link(HERE, Path::new(&*link.to_string_lossy()))?;
+        let mut line = vec![(facts.st_dev, facts.st_ino)];
+        if let Some(parent) = Path::new(&name).parent() {
+            let parent = path::open_directory(HERE, parent, NO_MAGIC)?;
+            line.extend(self.lineage.of(parent.as_fd())?);
+        }
+        Ok(line)
+    }
+}
+
+fn has_steps_back(path: &Path) -> bool {
+    path.components().any(|part| part == Component::ParentDir)
 }
 
 #[cfg(test)]
@@ -121,6 +134,10 @@ mod tests {
             ("home/secret", "alias"),
             ("home", "home/secret/not/there/yet"),
             ("home", "home/not-there"),
+            ("home/secret", "home/project/../secret"),
+            ("home", "home/project/../secret"),
+            ("home", "alias/not-there"),
+            ("home/secret", "alias/deep"),
         ] {
             assert!(objects(source, forbidden, "nowhere"), "{source} {forbidden}");
         }

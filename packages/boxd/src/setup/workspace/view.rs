@@ -1,6 +1,6 @@
 //! User namespaces that nobody lives in: their maps say as whom a mount shows the owners of files.
 
-use crate::setup::idmap::{RANGE, USER};
+use crate::setup::idmap::{RANGE, USER, VOLUMES};
 use crate::sys::descriptor;
 use crate::sys::process::{self, Clone};
 use std::fs::{self, File};
@@ -16,6 +16,17 @@ pub fn of_owner(uid: u32, gid: u32, base: u32) -> io::Result<OwnedFd> {
 /// The owner is the sandbox's `user`, who is the owner in exchange; everybody else is the same.
 pub fn of_everybody(uid: u32, gid: u32, base: u32) -> io::Result<OwnedFd> {
     namespace(&exchanged(uid, base), &exchanged(gid, base))
+}
+
+/// The owner is the sandbox's `user`; everybody else of every sandbox is one of a range that is
+/// nobody's outside, so that what one sandbox's root writes is the next one's root's.
+pub fn of_volume(uid: u32, gid: u32, base: u32) -> io::Result<OwnedFd> {
+    let lines = |owner: u32| {
+        let (first, last) = (VOLUMES, VOLUMES + USER + 1);
+        let below = format!("{first} {base} {USER}\n{owner} {} 1\n", base + USER);
+        format!("{below}{last} {} {}\n", base + USER + 1, RANGE - USER - 1)
+    };
+    namespace(&lines(uid), &lines(gid))
 }
 
 /// The ids of one range are those of another.

@@ -25,7 +25,7 @@ const FIRST_UID = 20_000;
 /** Within a write. */
 export function insertAttachment({ prepare }: Connection, attachment: NewAttachment): Attachment {
   const { id, orgId, sandboxId, principalId, byPrincipalId, implicit, name, conversation } = attachment;
-  const { access, rules, secrets, createdAtMs } = attachment;
+  const { access, rules, secrets, createdAtMs, ownUser = access === "read-only" } = attachment;
   if (name !== undefined) {
     const taken = prepare(
       "SELECT 1 FROM attachments WHERE org_id = ? AND principal_id = ? AND name = ? AND detached_at_ms IS NULL",
@@ -35,7 +35,7 @@ export function insertAttachment({ prepare }: Connection, attachment: NewAttachm
   const row = prepare(
     `INSERT INTO attachments (id, org_id, sandbox_id, principal_id, by_principal_id, implicit, name, conversation,
        access, rules, secrets, created_at_ms, uid) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-       iif(? = 'read-only', ? + (SELECT count(*) FROM attachments WHERE sandbox_id = ?), NULL)) RETURNING *`,
+       iif(?, ? + (SELECT count(*) FROM attachments WHERE sandbox_id = ?), NULL)) RETURNING *`,
   ).get(
     id,
     orgId,
@@ -49,7 +49,7 @@ export function insertAttachment({ prepare }: Connection, attachment: NewAttachm
     rules ? JSON.stringify(rules) : null,
     secrets ? JSON.stringify(secrets) : null,
     createdAtMs,
-    access,
+    ownUser ? 1 : 0,
     FIRST_UID,
     sandboxId,
   );

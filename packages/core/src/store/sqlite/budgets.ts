@@ -1,5 +1,5 @@
 import { SandboxerError } from "@sandboxer/contract";
-import type { BudgetStore, Uncovered } from "../budget-store.ts";
+import type { BudgetStore, Covered, CoverSandbox, Uncovered } from "../budget-store.ts";
 import { type AccountRow, accountOf, toBudget } from "./accounts.ts";
 import { appendEvent } from "./events.ts";
 import { moveLimit } from "./key-budget.ts";
@@ -30,24 +30,12 @@ export function budgetCommands(connection: Connection): BudgetCommands {
       return write(() => moveLimit(connection, set));
     },
 
-    async coverSandbox({ sandboxId, atMs, untilMs, announce }) {
-      return write(() => {
-        const row = living(sandboxId);
-        if (!row) return undefined;
-        const charged = charge(connection, row, atMs);
-        try {
-          const covered = holdUntil(connection, charged, untilMs, atMs);
-          return { coveredUntilMs: covered.covered_until_ms ?? untilMs };
-        } catch (error) {
-          if (!SandboxerError.is(error) || error.code !== "budget_exceeded") throw error;
-          const { message: reason, details } = error;
-          if (announce) {
-            const data = { reason, ...details, coveredUntilMs: row.covered_until_ms };
-            appendEvent(connection, { type: "budget.exhausted", orgId: row.org_id, atMs, sandboxId, data });
-          }
-          return { coveredUntilMs: row.covered_until_ms ?? atMs, refused: reason };
-        }
-      });
+    async coverSandbox(asked) {
+      return write(() => cover(connection, living(asked.sandboxId), asked));
+    },
+
+    async coverSandboxes(asked) {
+      return write(() => asked.map((one) => cover(connection, living(one.sandboxId), one)));
     },
 
     async moveExpiry({ sandboxId, expiresAtMs, atMs, principalId }) {
@@ -77,6 +65,28 @@ export function budgetCommands(connection: Connection): BudgetCommands {
       ).all(untilMs) as unknown as Uncovered[];
     },
   };
+}
+
+/** Within a write. */
+function cover(
+  connection: Connection,
+  row: SandboxRow | undefined,
+  { sandboxId, atMs, untilMs, announce }: CoverSandbox,
+): Covered | undefined {
+  if (!row) return undefined;
+  const charged = charge(connection, row, atMs);
+  try {
+    const covered = holdUntil(connection, charged, untilMs, atMs);
+    return { coveredUntilMs: covered.covered_until_ms ?? untilMs };
+  } catch (error) {
+    if (!SandboxerError.is(error) || error.code !== "budget_exceeded") throw error;
+    const { message: reason, details } = error;
+    if (announce) {
+      const data = { reason, ...details, coveredUntilMs: row.covered_until_ms };
+      appendEvent(connection, { type: "budget.exhausted", orgId: row.org_id, atMs, sandboxId, data });
+    }
+    return { coveredUntilMs: row.covered_until_ms ?? atMs, refused: reason };
+  }
 }
 
 /** Within a write. */

@@ -7,6 +7,8 @@ interface ClaimRow {
   sandbox_id: string | null;
   answer: string | null;
   state: string | null;
+  plan: string | null;
+  creator: string | null;
 }
 
 export function idempotencyCommands(connection: Connection): IdempotencyStore {
@@ -17,8 +19,28 @@ export function idempotencyCommands(connection: Connection): IdempotencyStore {
         row && {
           ...(row.answer !== null && { answer: row.answer }),
           ...(row.sandbox_id !== null && { sandboxId: row.sandbox_id }),
+          ...(row.plan !== null && { plan: row.plan }),
+          ...(row.creator !== null && { creator: row.creator }),
         }
       );
+    },
+
+    async beginClaim(claim, { plan, creator }) {
+      await connection.commit(() => {
+        claimOnce(connection, claim, {});
+        const mark = "UPDATE idempotency SET plan = ?, creator = ? WHERE scope = ?";
+        connection.prepare(mark).run(plan, creator, claim.scope);
+      });
+    },
+
+    async finishClaim({ scope }, answer) {
+      const told = "UPDATE idempotency SET answer = ? WHERE scope = ?";
+      await connection.commit(() => connection.prepare(told).run(answer, scope));
+    },
+
+    async dropClaim({ scope }) {
+      const free = "DELETE FROM idempotency WHERE scope = ? AND answer IS NULL";
+      await connection.commit(() => connection.prepare(free).run(scope));
     },
   };
 }
@@ -49,7 +71,7 @@ export function answerClaim({ prepare }: Connection, sandboxId: string, answer: 
 /** A create that failed left nothing behind, so its key is free for another try. */
 function findClaim({ prepare }: Connection, { scope, bodyHash, atMs }: Claim): ClaimRow | undefined {
   const row = prepare(
-    `SELECT body_hash, sandbox_id, answer, state FROM idempotency LEFT JOIN sandboxes ON sandboxes.id = sandbox_id
+    `SELECT body_hash, sandbox_id, answer, state, plan, idempotency.creator AS creator FROM idempotency LEFT JOIN sandboxes ON sandboxes.id = sandbox_id
      WHERE scope = ? AND idempotency.created_at_ms > ?`,
   ).get(scope, atMs - ANSWERS_LAST_MS) as unknown as ClaimRow | undefined;
   if (!row || row.state === "failed") return undefined;

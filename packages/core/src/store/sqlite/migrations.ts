@@ -16,6 +16,8 @@ import { FORSAKEN } from "./migrations/14-forsaken.ts";
 import { ORGS } from "./migrations/15-orgs.ts";
 import { SECRETS } from "./migrations/16-secrets.ts";
 import { APPROVALS } from "./migrations/17-approvals.ts";
+import { PLANS } from "./migrations/18-plans.ts";
+import { VOLUMES } from "./migrations/19-volumes.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -119,6 +121,8 @@ export const MIGRATIONS: readonly string[] = [
   ORGS,
   SECRETS,
   APPROVALS,
+  PLANS,
+  VOLUMES,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */

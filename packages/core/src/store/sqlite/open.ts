@@ -23,7 +23,12 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-export function openConnection(path: string): Connection {
+export interface OpenOptions {
+  /** For a process that acknowledges nothing before it closes: the disk is waited for then, once. */
+  readonly syncsAtClose?: boolean;
+}
+
+export function openConnection(path: string, { syncsAtClose = false }: OpenOptions = {}): Connection {
   keepPrivate(path);
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
   // A commit that was answered survives a power cut: FULL syncs the log on every commit.
@@ -75,7 +80,8 @@ export function openConnection(path: string): Connection {
     write,
     async commit(work) {
       const result = writeAhead(work);
-      await logSync.reached();
+      if (syncsAtClose) logSync.start();
+      else await logSync.reached();
       return result;
     },
     commitSoon(work) {

@@ -13,7 +13,6 @@ type SandboxCommands = Pick<
   | "lastUse"
   | "listSandboxes"
   | "countSandboxes"
-  | "listUnfinished"
   | "lineageOf"
 >;
 
@@ -82,14 +81,6 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
     async lineageOf(sandboxId) {
       const row = prepare("SELECT lineage FROM sandboxes WHERE id = ?").get(sandboxId);
       return (row as { lineage: string | null } | undefined)?.lineage?.split("/").filter(Boolean) ?? [];
-    },
-
-    async listUnfinished() {
-      const rows = prepare("SELECT * FROM sandboxes WHERE ended_at_ms IS NULL ORDER BY seq").all();
-      return (rows as unknown as SandboxRow[]).map((row) => ({
-        ...toSandbox(row),
-        ...(row.creator !== null && { creator: row.creator }),
-      }));
     },
   };
 }

@@ -12,7 +12,7 @@ import { idempotencyCommands } from "./idempotency.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCommands } from "./ledger.ts";
 import { networkCommands } from "./networks.ts";
-import { type Connection, openConnection } from "./open.ts";
+import { type Connection, type OpenOptions, openConnection } from "./open.ts";
 import { orgCommands } from "./orgs.ts";
 import { pausingCommands } from "./pausing.ts";
 import { profileCommands } from "./profiles.ts";
@@ -21,11 +21,13 @@ import { rootKeyCommands } from "./root-key.ts";
 import { sandboxCommands } from "./sandboxes.ts";
 import { secretGrantCommands } from "./secret-grants.ts";
 import { secretCommands } from "./secrets.ts";
+import { unfinishedCommands } from "./unfinished.ts";
+import { volumeCommands } from "./volumes.ts";
 import { webhookCommands } from "./webhooks.ts";
 
 /** The embedded store: one file, no server. Several processes of one machine may share it. */
-export function openSqliteStore(path: string): Store {
-  const connection = open(path);
+export function openSqliteStore(path: string, options?: OpenOptions): Store {
+  const connection = open(path, options);
   return inOurWords({
     ...keyCommands(connection),
     ...rootKeyCommands(connection),
@@ -37,6 +39,7 @@ export function openSqliteStore(path: string): Store {
     ...networkCommands(connection),
     ...endingCommands(connection),
     ...sandboxCommands(connection),
+    ...unfinishedCommands(connection),
     ...attachmentCommands(connection),
     ...forsakingCommands(connection),
     ...eventCommands(connection),
@@ -44,6 +47,7 @@ export function openSqliteStore(path: string): Store {
     ...webhookCommands(connection),
     ...secretCommands(connection),
     ...secretGrantCommands(connection),
+    ...volumeCommands(connection),
     ...approvalCommands(connection),
     ...decidingCommands(connection),
     ...budgetCommands(connection),
@@ -52,9 +56,9 @@ export function openSqliteStore(path: string): Store {
   });
 }
 
-function open(path: string): Connection {
+function open(path: string, options: OpenOptions | undefined): Connection {
   try {
-    return openConnection(path);
+    return openConnection(path, options);
   } catch (error) {
     throw fromSqlite(error);
   }

@@ -26,7 +26,7 @@ export async function openBox(connection: Connection, facts: BoxFacts): Promise<
   return {
     ...facts,
     files,
-    users: openUsers(files),
+    users: openUsers(files, (path) => connection.call("share", { path })),
     ports: openPorts(connection),
     pty: {
       async resize(process, { cols, rows }) {

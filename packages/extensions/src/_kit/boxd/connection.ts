@@ -2,7 +2,14 @@ import type { Duplex } from "node:stream";
 import { SandboxerError } from "@sandboxer/contract";
 import { FrameDecoder } from "./decode.ts";
 import { fromFailure } from "./failure.ts";
-import { encodeDataHeader, encodeFrame, type Frame, ProtocolError } from "./frame.ts";
+import {
+  type Channel,
+  encodeDataHeader,
+  encodeFrame,
+  type Frame,
+  MAXIMUM_DATA_BYTES,
+  ProtocolError,
+} from "./frame.ts";
 import { Stream, type Wire } from "./stream.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -20,6 +27,7 @@ export class Connection {
   readonly #explainClose: () => Promise<SandboxerError>;
   #nextId = 1;
   #over = false;
+  #isGreeted = false;
 
   /** `explainClose` says, once the connection is gone, what that means for those still waiting. */
   constructor(socket: Duplex, explainClose: () => Promise<SandboxerError>) {
@@ -69,11 +77,14 @@ export class Connection {
 
   readonly #wire: Wire = {
     send: (frame) => this.#send(frame),
+    sendData: (stream, channel, data) => {
+      if (data.length >= UNCOPIED_BYTES) return this.#sendUncopied(stream, channel, data);
+      return this.#send({ kind: "DATA", stream, channel, data });
+    },
     forget: (stream) => void this.#streams.delete(stream),
   };
 
   #send(frame: Frame): Promise<void> | undefined {
-    if (frame.kind === "DATA" && frame.data.length >= UNCOPIED_BYTES) return this.#sendUncopied(frame);
     if (this.#over || this.#socket.write(encodeFrame(frame))) return undefined;
     return new Promise((resolve) => {
       const done = () => {
@@ -85,12 +96,16 @@ export class Connection {
   }
 
   /** Done when the bytes are out, since until then they must stay as they are. */
-  #sendUncopied({ stream, channel, data }: Extract<Frame, { kind: "DATA" }>): Promise<void> | undefined {
+  #sendUncopied(stream: number, channel: Channel, data: Uint8Array): Promise<void> | undefined {
     if (this.#over) return undefined;
     return new Promise((resolve) => {
       this.#socket.cork();
-      this.#socket.write(encodeDataHeader(stream, channel, data.length));
-      this.#socket.write(data, () => resolve());
+      for (let at = 0; at < data.length; at += MAXIMUM_DATA_BYTES) {
+        const part = data.subarray(at, at + MAXIMUM_DATA_BYTES);
+        this.#socket.write(encodeDataHeader(stream, channel, part.length));
+        // A socket that is destroyed calls back, too.
+        this.#socket.write(part, at + part.length === data.length ? () => resolve() : undefined);
+      }
       this.#socket.uncork();
     });
   }
@@ -105,18 +120,26 @@ export class Connection {
   }
 
   #dispatch(frame: Frame): void {
-    if (frame.kind === "HELLO") return this.#hello.resolve(frame.json);
+    if (frame.kind === "HELLO") return this.#greet(frame.json);
     if (frame.kind === "PING") return void this.#send({ ...frame, kind: "PONG" });
     const stream = this.#streams.get(frame.stream);
     if (frame.kind === "FAIL") return stream?.fail(fromFailure(frame.json));
     stream?.take(frame);
   }
 
+  #greet(hello: Json): void {
+    this.#isGreeted = true;
+    this.#hello.resolve(hello);
+  }
+
   async #close(): Promise<void> {
     this.#over = true;
-    const error = await this.#explainClose();
-    this.#hello.reject(error);
-    for (const stream of [...this.#streams.values()]) stream.fail(error);
+    // Asking takes a while, and most connections close when nobody waits for anything.
+    if (!this.#isGreeted || this.#streams.size > 0) {
+      const error = await this.#explainClose();
+      this.#hello.reject(error);
+      for (const stream of [...this.#streams.values()]) stream.fail(error);
+    }
     this.#closed.resolve();
   }
 }

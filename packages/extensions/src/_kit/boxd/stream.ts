@@ -1,11 +1,5 @@
 import { SandboxerError } from "@sandboxer/contract";
-import {
-  type Channel,
-  type Frame,
-  INITIAL_CREDIT_BYTES,
-  MAXIMUM_DATA_BYTES,
-  ProtocolError,
-} from "./frame.ts";
+import { type Channel, type Frame, INITIAL_CREDIT_BYTES, ProtocolError } from "./frame.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -20,6 +14,8 @@ export type StreamItem =
 export interface Wire {
   /** Resolves when the socket can take more. */
   send(frame: Frame): Promise<void> | undefined;
+  /** The same for bytes of any length, in as few writes as can be. */
+  sendData(stream: number, channel: Channel, data: Uint8Array): Promise<void> | undefined;
   forget(stream: number): void;
 }
 
@@ -78,10 +74,10 @@ export class Stream {
       }
       if (this.#over)
         throw this.#failure ?? new SandboxerError("invalid_state", "nobody reads this any more");
-      const part = data.subarray(at, at + Math.min(this.#credit, MAXIMUM_DATA_BYTES));
+      const part = data.subarray(at, at + this.#credit);
       this.#credit -= part.length;
       at += part.length;
-      await this.#wire.send({ kind: "DATA", stream: this.id, channel, data: part });
+      await this.#wire.sendData(this.id, channel, part);
     }
   }
 

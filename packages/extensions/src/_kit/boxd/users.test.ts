@@ -30,7 +30,8 @@ function passwdOf(text: string, hasRoot = true) {
       return 0;
     },
   } as unknown as Files;
-  return { kept, users: openUsers(files) };
+  const shared: string[] = [];
+  return { kept, shared, users: openUsers(files, async (path) => shared.push(path)) };
 }
 
 it("adds each user once, however many ask, in the ordinary user's home and on a line of its own", async () => {
@@ -51,4 +52,13 @@ it("is unsupported where there is one user only, and says what would help", asyn
     details: { facet: "users" },
     hint: expect.stringContaining("/etc/subuid"),
   });
+});
+
+it("takes one who writes into the ordinary user's group, and opens the home for each newcomer once", async () => {
+  const { kept, shared, users } = passwdOf("root:x:0:0::/root:/bin/sh\nuser:x:1000:1001::/work:/bin/sh\n");
+  const writes = { writes: true };
+  const names = [await users.admit(20_001, writes), await users.admit(20_001, writes)];
+  expect([...names, await users.admit(20_002, writes)]).toEqual(["agent20001", "agent20001", "agent20002"]);
+  expect(kept.text).toContain("\nagent20001:x:20001:1001::/work:/bin/sh\n");
+  expect(shared).toEqual(["/work", "/work"]);
 });

@@ -2,28 +2,36 @@ import { concatenate, type Files, SandboxerError, type Users } from "@sandboxer/
 
 const PASSWD = "/etc/passwd";
 const ORDINARY = "user";
+const ID = "1000";
 const HOME = "/home/user";
 
 /**
  * More users for a sandbox, as lines of its own passwd file: boxd acts as whoever is in it. Root
  * inside writes them, so that nothing else can; without a root there is only one user.
  */
-export function openUsers(files: Files): Users {
+export function openUsers(files: Files, share: (path: string) => Promise<unknown>): Users {
   let last: Promise<unknown> = Promise.resolve();
-  const admit = async (uid: number): Promise<string> => {
-    const name = `guest${uid}`;
+  const shared = new Set<number>();
+  const admit = async (uid: number, writes: boolean): Promise<string> => {
+    const name = `${writes ? "agent" : "guest"}${uid}`;
     const text = new TextDecoder().decode(await readAll(files));
     const lines = text.split("\n").map((line) => line.split(":"));
-    if (lines.some(([known]) => known === name)) return name;
-    const home = lines.find(([known]) => known === ORDINARY)?.[5] || HOME;
-    const line = `${text === "" || text.endsWith("\n") ? "" : "\n"}${name}:x:${uid}:${uid}::${home}:/bin/sh\n`;
-    await files.write(PASSWD, [new TextEncoder().encode(line)], { append: true, user: "root" });
+    const ordinary = lines.find(([known]) => known === ORDINARY) ?? lines.find((line) => line[2] === ID);
+    const home = ordinary?.[5] || HOME;
+    if (!lines.some(([known]) => known === name)) {
+      const gid = writes ? (ordinary?.[3] ?? ID) : uid;
+      const line = `${text === "" || text.endsWith("\n") ? "" : "\n"}${name}:x:${uid}:${gid}::${home}:/bin/sh\n`;
+      await files.write(PASSWD, [new TextEncoder().encode(line)], { append: true, user: "root" });
+    }
+    // Each newcomer finds open what those before it made by now.
+    if (writes && !shared.has(uid)) await share(home);
+    shared.add(uid);
     return name;
   };
   return {
-    admit(uid) {
+    admit(uid, { writes = false } = {}) {
       // One after the other: two that read the same would both write.
-      const admitted = last.catch(() => {}).then(() => admit(uid));
+      const admitted = last.catch(() => {}).then(() => admit(uid, writes));
       last = admitted;
       return admitted.catch(refuseWithoutRoot);
     },

@@ -1,10 +1,16 @@
+import type { BigIntStats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { type CreateContext, type Image, SandboxerError } from "@sandboxer/contract";
 import type { Sensitive } from "../../_kit/sensitive.ts";
 import { prepareHostImage } from "../host-image.ts";
-import type { Made } from "../root.ts";
+import type { Identity, Made } from "../root.ts";
 import type { ImageStore } from "./store.ts";
 import { withTools } from "./tools.ts";
+
+function identityOf(path: string, found: BigIntStats): Identity {
+  const wordOf = ({ dev, ino, mtimeNs, ctimeNs }: BigIntStats) => [dev, ino, mtimeNs, ctimeNs].join(":");
+  return { seen: wordOf(found), look: async () => wordOf(await stat(path, { bigint: true })) };
+}
 
 export interface Images {
   /** With what is kept under the `setupKey` on it, if it is there. */
@@ -20,7 +26,7 @@ export function openImages(imagesDir: string, store: ImageStore, sensitive: Sens
   const plain = async (image: Image, context: Pick<CreateContext, "progress" | "signal">): Promise<Made> => {
     if (image.kind === "oci") return store.madeOf(image.ref, context);
     if (image.kind === "rootfs") {
-      const found = await stat(image.path).catch(() => undefined);
+      const found = await stat(image.path, { bigint: true }).catch(() => undefined);
       if (found?.isFile()) return store.madeOfTarball(image.path);
       if (!found?.isDirectory()) {
         throw new SandboxerError(
@@ -29,7 +35,8 @@ export function openImages(imagesDir: string, store: ImageStore, sensitive: Sens
         );
       }
       const folder = { lowers: [image.path], judgesLowers: true, addsUser: true, ...sensitive };
-      return { root: { ...folder, mounts: [], tmpfs: ["/tmp"] }, env: {} };
+      const identity = identityOf(image.path, found);
+      return { root: { ...folder, mounts: [], tmpfs: ["/tmp"] }, env: {}, identity };
     }
     host ??= prepareHostImage(imagesDir).then(
       (root) => ({ root, env: {} }),

@@ -1,0 +1,79 @@
+import { SandboxerError, type Secret, secretNameSchema } from "@sandboxer/contract";
+import { z } from "zod";
+import { nextPage } from "./list.ts";
+import { type Call, control } from "./route.ts";
+
+const LONGEST_PAGE = 100;
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** Refused and not forgotten: a secret has a name here, and where it may go. */
+const metadataSchema = z
+  .record(z.string(), z.string())
+  .refine((metadata) => Object.keys(metadata).length === 0, "a secret has no metadata here")
+  .nullish();
+
+function view({ id, name, version, createdAtMs, rotatedAtMs }: Secret) {
+  const times = { createdAt: iso(createdAtMs), updatedAt: iso(rotatedAtMs) };
+  return { secretID: id, name, currentVersion: version, metadata: {}, ...times };
+}
+
+/** By id or name; another's is as absent as one that never was. */
+async function find({ core, principal, params }: Call<unknown>): Promise<Secret> {
+  const asked = params.id ?? "";
+  const found = (await core.listSecrets(principal)).find(({ id, name }) => id === asked || name === asked);
+  if (found) return found;
+  throw new SandboxerError("not_found", `secret '${asked.slice(0, 64)}' not found`);
+}
+
+export const secretRoutes = [
+  control(
+    {
+      method: "POST",
+      path: "/secrets",
+      operation: "secret.write",
+      body: z.object({ name: secretNameSchema, value: z.string(), metadata: metadataSchema }),
+    },
+    async ({ core, principal, body: { name, value } }) => {
+      const known = await core.listSecrets(principal);
+      if (known.some((one) => one.name === name)) {
+        throw new SandboxerError("conflict", `secret '${name}' already exists`);
+      }
+      // It goes only where rules of its owner's sandboxes write it.
+      return { status: 201, body: view(await core.setSecret(principal, name, { value, bindings: [] })) };
+    },
+  ),
+  control(
+    { method: "GET", path: "/secrets", operation: "secret.read" },
+    async ({ core, principal, query }) => {
+      const all = await core.listSecrets(principal);
+      const from = all.findIndex(({ id }) => id === query.get("nextToken")) + 1;
+      const limit = Math.min(LONGEST_PAGE, Number(query.get("limit") ?? LONGEST_PAGE) || 1);
+      const page = all.slice(from, from + limit);
+      const last = page.at(-1);
+      return { status: 200, body: page.map(view), ...(all.at(-1) !== last && nextPage(last)) };
+    },
+  ),
+  control({ method: "GET", path: "/secrets/{id}", operation: "secret.read" }, async (call) => ({
+    status: 200,
+    body: view(await find(call)),
+  })),
+  control(
+    {
+      method: "POST",
+      path: "/secrets/{id}",
+      operation: "secret.write",
+      body: z.object({ value: z.string(), metadata: metadataSchema }),
+    },
+    async (call) => {
+      const { name } = await find(call);
+      return {
+        status: 200,
+        body: view(await call.core.rotateSecret(call.principal, name, { value: call.body.value })),
+      };
+    },
+  ),
+  control({ method: "DELETE", path: "/secrets/{id}", operation: "secret.write" }, async (call) => {
+    await call.core.deleteSecret(call.principal, (await find(call)).name);
+    return { status: 204 };
+  }),
+];
