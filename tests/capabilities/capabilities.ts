@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -77,6 +78,14 @@ export const CAPABILITIES = {
         throw new Error(`${path} cannot be written: run the tests on a machine or in a privileged container`);
       }
     }
+  },
+  /** Stores whose files share blocks. */
+  btrfs: async () => {
+    await CAPABILITIES.limits();
+    await ensureDebianPackage("btrfs-progs");
+    await run("modprobe", ["btrfs"]).catch(() => {});
+    const known = await readFile("/proc/filesystems", "utf8");
+    if (!/\bbtrfs$/m.test(known)) throw new Error("this kernel has no btrfs: `modprobe btrfs` must work");
   },
   /** A Debian kernel to run things on, in a virtual machine; see tests/guest. */
   qemu: async () => {

@@ -1,10 +1,11 @@
 //! Empty filesystems, formatted once for each size and copied for each sandbox.
 
 use super::{FOLDERS, Size};
-use crate::sys::sparse;
+use crate::sys::{share, sparse};
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::ops::Range;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -104,9 +105,18 @@ fn format(image: &Path, content: &Path, size: Size) -> io::Result<()> {
     Err(io::Error::other(format!("mke2fs: {}", said.trim().lines().last().unwrap_or("failed"))))
 }
 
-/// Copies what is not a hole, and tells where that is.
-pub fn copy(template: &Path, to: &File) -> io::Result<Vec<Range<u64>>> {
+pub enum Copied {
+    /// The filesystem shares the blocks of both.
+    Shared,
+    /// What is not a hole was written, here.
+    Written(Vec<Range<u64>>),
+}
+
+pub fn copy(template: &Path, to: &File) -> io::Result<Copied> {
     let from = File::open(template)?;
+    if share::blocks(from.as_fd(), to.as_fd()).is_ok() {
+        return Ok(Copied::Shared);
+    }
     to.set_len(from.metadata()?.len())?;
     let mut buffer = vec![0; 64 * 1024];
     let (mut at, mut total, mut copied) = (0, 0, Vec::new());
@@ -124,5 +134,5 @@ pub fn copy(template: &Path, to: &File) -> io::Result<Vec<Range<u64>>> {
         }
         copied.push(data);
     }
-    Ok(copied)
+    Ok(Copied::Written(copied))
 }

@@ -123,7 +123,7 @@ function openImageRoom(
   ownFolders: readonly string[],
 ) {
   const sensitive = sensitivePlaces(ownFolders);
-  const place = { dir: join(dir, "images/oci"), lowersInUse: () => heldLowers(hold) };
+  const place = { dir: join(dir, "images/oci"), ...heldLowers(hold) };
   const store = openImageStore({ ...place, images, boxdPath, pass }, sensitive);
   return { store, images: openImages(join(dir, "images"), store, sensitive) };
 }
