@@ -19,6 +19,10 @@ function wordsOf(action: Approval["action"]): string {
       const { method, protocol, host, port, path, query } = action;
       return `${method} ${protocol}://${host}:${port}${path}${query ? `?${query}` : ""}`;
     }
+    case "signature": {
+      const { key, fingerprint, host, hostKey = "not shown", user } = action;
+      return `sign a login as ${user} on ${host} (host key ${hostKey}) with ${key} (${fingerprint})`;
+    }
     case "operation":
       return `${action.operation} ${JSON.stringify(action.said)}`;
     case "elevation": {
