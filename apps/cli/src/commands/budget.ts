@@ -1,7 +1,7 @@
 import type { Budget } from "@sandboxer/contract";
+import { dollars } from "@sandboxer/contract/dollars";
 import type { Command } from "commander";
 import { microUsd } from "../arguments.ts";
-import { dollars } from "../dollars.ts";
 
 export function register(program: Command): void {
   const budget = program
