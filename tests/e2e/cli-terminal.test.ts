@@ -145,14 +145,14 @@ describe("diff on a terminal", () => {
 });
 
 describe("an end that the command did not choose", () => {
-  it("is said in one line: its time, its memory", async () => {
+  it("is said in one line, and one that it chose is not", async () => {
     expect(await cli.run(["run", "--timeout", "200ms", "--", "sleep", "30"])).toMatchObject({
       code: 124,
-      stderr: "sandboxer: ended: the time of --timeout was up\n",
+      stderr: expect.stringContaining("ended: the time of --timeout was up\n"),
     });
     expect(await cli.run(["run", "--", "sh", "-c", "kill -9 $$"]), "by its own hand").toMatchObject({
       code: 137,
-      stderr: "",
+      stderr: expect.not.stringContaining("ended:"),
     });
   });
 
