@@ -12,9 +12,9 @@ interface Ended {
 }
 
 /** The real program, with a home of its own. Every wait is bounded; what it starts is ended by its pid. */
-export function cliOf(home: string) {
+export function cliOf(home: string, settings: Readonly<Record<string, string>> = {}) {
   const { SANDBOXER_URL: _url, SANDBOXER_API_KEY: _key, ...rest } = process.env;
-  const environment = { ...rest, SANDBOXER_HOME: home, NO_COLOR: "1" };
+  const environment = { ...rest, SANDBOXER_HOME: home, NO_COLOR: "1", ...settings };
 
   const start = (args: readonly string[]): ChildProcess =>
     spawn(process.execPath, [BIN, ...args], { env: environment, stdio: ["pipe", "pipe", "pipe"] });

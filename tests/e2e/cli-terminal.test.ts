@@ -187,7 +187,7 @@ describe("help", () => {
     const names = [...stdout.matchAll(/^ {2}([a-z]+)(?: \[| {2})/gm)].map(([, name]) => name ?? "");
     expect(names.length).toBeGreaterThan(20);
     for (const name of ["run", "create", "exec", "shell", "rm", "inspect", "preview", "completion"]) {
-      expect((await cli.run([name, "--help"])).stdout, name).toMatch(/Example:\n {2}\$ .*sandboxer/);
+      expect((await cli.run([name, "--help"])).stdout, name).toMatch(/Examples?:\n {2}\$ .*sandboxer/);
     }
   });
 

@@ -21,7 +21,8 @@ export interface GatewayProcess {
 }
 
 /** The real program. By the time it answers it has put right what an earlier one left. */
-export const startGateway = (home: string) => ready(cliOf(home).start(["up", "--port", "0", "--json"]));
+export const startGateway = (home: string, settings: Readonly<Record<string, string>> = {}) =>
+  ready(cliOf(home, settings).start(["up", "--port", "0", "--json"]));
 
 /** The same gateway, killed as soon as it comes to that place. */
 export function startDoomed(home: string, dieAt: string): Promise<GatewayProcess> {

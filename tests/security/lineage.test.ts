@@ -100,4 +100,25 @@ describe("what becomes of a sandbox's rules and of its past", () => {
     expect(left.sort()).toEqual([named.id, needed.id, ...passing.slice(1)].sort());
     await expectOver(client, end, home);
   });
+
+  it("SN-5 removes snapshots without a name when they are as old as their sandbox allows, and no others", async () => {
+    const home = makeHome(onTestFinished);
+    const first = await startGateway(home);
+    const aged = await first.client.sandboxes.create({ retain: { ageMs: 1_000 } });
+    const unaged = await first.client.sandboxes.create({});
+    const [named, needed, passing, other] = [
+      await aged.snapshot({ name: "named" }),
+      await aged.snapshot(),
+      await aged.snapshot(),
+      await unaged.snapshot(),
+    ];
+    await first.client.sandboxes.create({ from: needed.id });
+    const ids = async (client: Client) => (await client.snapshots.list()).map(({ id }) => id).sort();
+    // Looked at again and again; a start is one of those times.
+    await first.end("SIGTERM");
+    await expect.poll(() => Date.now()).toBeGreaterThan(passing.createdAtMs + 1_000);
+    const { client, end } = await startGateway(home);
+    await expect.poll(() => ids(client), { timeout: 30_000 }).toEqual([named.id, needed.id, other.id].sort());
+    await expectOver(client, end, home);
+  });
 });

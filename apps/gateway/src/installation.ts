@@ -12,6 +12,7 @@ import { createGuard, type GuardOptions } from "@sandboxer/egress";
 import { findBoxd } from "@sandboxer/extensions/boxd";
 import { createDockerExtension } from "@sandboxer/extensions/docker";
 import { createLocalExtension } from "@sandboxer/extensions/local";
+import { ensureBlockStore } from "./block-store.ts";
 import { loadConfig } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
 import { makeHome } from "./home.ts";
@@ -63,6 +64,7 @@ export async function openInstallation(
 ): Promise<Installation> {
   const { pool = 0, tethered = false, resident = false, failpoint = () => {} } = options;
   makeHome(home);
+  await ensureBlockStore(home);
   const config = options.config ?? (await loadConfig({ home }));
   const apiKey = openRootKey(home);
   const store = openSqliteStore(join(home, "state.db"), { syncsAtClose: tethered });

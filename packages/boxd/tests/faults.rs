@@ -29,6 +29,8 @@ fn every_place_to_die_at_is_known_and_tested() {
         // A claim is tested with the pool, what is kept with what is kept.
         tested.extend(["extended", "adopted", "claim", "rested", "sealed"]);
         tested.extend(["freezing", "moved", "layered"]);
+        // Only where the store shares blocks: tests/faults/block-store.
+        tested.extend(["sharing", "shared"]);
         known.sort_unstable();
         tested.sort_unstable();
         assert_eq!(known, tested);

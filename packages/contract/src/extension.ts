@@ -104,8 +104,9 @@ export interface StopFacet {
   /** A new first process over the same files; a time of its own, as in the spec. Of what runs, attaches. */
   start(spec: SandboxSpec, context: CreateContext): Promise<Box>;
   /**
-   * What a stopped sandbox wrote, as layers to be shared by copies of it, which then cost nothing of
-   * what it wrote; it goes on as it is. Nothing where these files cannot be shared.
+   * What a sandbox wrote, as layers to be shared by copies of it, which then cost nothing of what it
+   * wrote; it goes on as it is. Nothing where these files cannot be shared: of one that runs they
+   * only can where the store shares blocks.
    */
   freeze(ref: string, context: CallContext): Promise<readonly string[] | undefined>;
   /** One that is stopped, to be read while it stays so; closing the box is its end. */

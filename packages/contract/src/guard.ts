@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AskedCall } from "./approval.ts";
-import { egressRuleSchema, type GuardedNetwork } from "./network.ts";
+import { byteBudgetSchema, egressRuleSchema, type GuardedNetwork } from "./network.ts";
 import { secretBindingSchema } from "./secret.ts";
 
 /** One attempt of a sandbox to get out. */
@@ -34,11 +34,23 @@ export const networkCallSchema = z.strictObject({
 });
 export type NetworkCall = z.infer<typeof networkCallSchema>;
 
+/** What has been carried of what may be. */
+export const spentBudgetSchema = z.strictObject({
+  /** The rule it is for; absent for everything together. */
+  rule: z.string().optional(),
+  upBytes: z.int(),
+  downBytes: z.int(),
+  budget: byteBudgetSchema,
+});
+export type SpentBudget = z.infer<typeof spentBudgetSchema>;
+
 export const networkCallListSchema = z.strictObject({
   calls: z.array(networkCallSchema),
   /** The rules that would have allowed what was not. */
   proposed: z.array(egressRuleSchema),
+  budgets: z.array(spentBudgetSchema),
 });
+export type NetworkCallList = z.infer<typeof networkCallListSchema>;
 
 /**
  * Who acts in a sandbox, where not everybody may reach what it may. Users with an id of their own are
@@ -139,6 +151,8 @@ export interface Guard {
   forget(sandboxId: string): void;
   /** What a sandbox tried, oldest first, as far as it is still kept. */
   calls(sandboxId: string, afterSeq?: number): NetworkCall[];
+  /** How much has been carried where there is a limit. */
+  budgets(sandboxId: string): SpentBudget[];
   /** Who is told when a secret is about to be lost. */
   onMisuse(hear: (sandboxId: string, misuse: Misuse) => void): void;
   /** Who decides what rules leave open. Until there is an answer the program waits. */

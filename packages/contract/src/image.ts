@@ -91,6 +91,8 @@ export interface ImagesFacet {
    * is pulled where it is not here. Nothing where that cannot be said.
    */
   identify(image: Image, context: PullContext): Promise<string | undefined>;
+  /** The digest of the image that this sandbox lies on, whatever the name that it was asked by leads to now. */
+  imageOf(ref: string, name: string): Promise<string | undefined>;
   /** Whether something is kept under this key, for `CreateContext.setupKey`. */
   hasSetup(key: string): Promise<boolean>;
   /** Keeps all that a setup wrote, a layer as `Snapshots.capture` gives it. */

@@ -89,27 +89,7 @@ export {
   unpackedSchema,
   type WriteOptions,
 } from "./files.ts";
-export {
-  type Elevated,
-  elevatedSchema,
-  type Guard,
-  type GuardAsk,
-  type GuardDoor,
-  type GuardedKey,
-  type GuardedSecret,
-  type GuardedUsers,
-  guardedKeySchema,
-  guardedSecretSchema,
-  guardedUsersSchema,
-  type Misuse,
-  misuseSchema,
-  type NetworkCall,
-  networkCallListSchema,
-  networkCallSchema,
-  type Protected,
-  SSH_AGENT_PATH,
-  type Terms,
-} from "./guard.ts";
+export * from "./guard.ts";
 export { canonicalHost, type Host, type HostPattern, parseHostPattern } from "./host.ts";
 export {
   extensionIdSchema,
@@ -172,6 +152,8 @@ export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } f
 export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
 export {
+  type ByteBudget,
+  byteBudgetSchema,
   type Dlp,
   egressRuleSchema,
   type GuardedNetwork,

@@ -40,6 +40,13 @@ export function secretsNamedIn(text: string): string[] {
 /** What may be done, in words: reading takes GET, HEAD and OPTIONS. */
 export const ACCESSES = ["read-only", "read-write"] as const;
 
+/** How much may be carried each way, as the sandbox sends it, encryption included. Left out: any amount. */
+export const byteBudgetSchema = z.strictObject({
+  upBytes: z.int().nonnegative().optional(),
+  downBytes: z.int().nonnegative().optional(),
+});
+export type ByteBudget = z.infer<typeof byteBudgetSchema>;
+
 /**
  * Where a sandbox may go. A rule without methods, paths or a query says only where: TLS then stays
  * closed on its way, and only its name is checked. With them, the guard reads every request.
@@ -86,6 +93,8 @@ export const egressRuleSchema = z.strictObject({
     .optional(),
   /** Read every request even where nothing of it is limited. */
   inspect: z.boolean().optional(),
+  /** For all connections by this rule together, for as long as the sandbox lives. */
+  budget: byteBudgetSchema.optional(),
 });
 export type NetworkRule = z.infer<typeof egressRuleSchema>;
 
@@ -115,6 +124,8 @@ export const networkSchema = z.discriminatedUnion("egress", [
     egress: z.literal("guarded"),
     mode: networkModeSchema.default("enforce"),
     rules: z.array(egressRuleSchema).max(500).default([]),
+    /** For everything together, for as long as the sandbox lives. */
+    budget: byteBudgetSchema.optional(),
     /** What leaves is looked through for credentials of well-known kinds; left out, only for own secrets. */
     dlp: dlpSchema.optional(),
     /** Named sets of rules, as in `npm`. */

@@ -32,8 +32,7 @@ import type {
   KeptImage,
   Key,
   Metrics,
-  NetworkCall,
-  NetworkRule,
+  NetworkCallList,
   OfferedProfile,
   Org,
   Principal,
@@ -193,11 +192,7 @@ export interface Core {
   /** The rules of its way out from now on. `invalid_state` for one that has none. */
   changeNetwork(principal: Principal, idOrName: string, body: unknown): Promise<Sandbox>;
   /** What it tried, and the rules that would have allowed what was not. */
-  networkCalls(
-    principal: Principal,
-    idOrName: string,
-    afterSeq?: number,
-  ): Promise<{ calls: NetworkCall[]; proposed: NetworkRule[] }>;
+  networkCalls(principal: Principal, idOrName: string, afterSeq?: number): Promise<NetworkCallList>;
   /** Of what is over, succeeds and answers how it ended. */
   destroy(principal: Principal, idOrName: string): Promise<Sandbox>;
   /** The route a create would take, with every rejected extension and its reason. Starts nothing. */

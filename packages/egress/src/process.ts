@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { readLines, writeLine } from "./lines.ts";
@@ -86,5 +86,7 @@ function launch({ boxdPath, dir, dns, caFile, prefix = [] }: GuardOptions): Chil
     ...(caFile ? ["--ca", caFile] : []),
   ];
   const [command = "", ...args] = [...prefix, ...NO_DUMPS, process.execPath, main, ...options];
+  // Only now: most who load this guard nothing.
+  const { spawn } = process.getBuiltinModule("node:child_process");
   return spawn(command, args, { stdio: ["pipe", "pipe", "inherit"], env: {} });
 }

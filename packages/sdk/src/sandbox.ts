@@ -13,8 +13,7 @@ import {
   type Metrics,
   type Mirror,
   metricsSchema,
-  type NetworkCall,
-  type NetworkRule,
+  type NetworkCallList,
   networkCallListSchema,
   type Ports,
   type Preview,
@@ -96,7 +95,7 @@ export interface Sandbox {
   /** The rules of its way out from now on. */
   changeNetwork(network: GuardedNetworkInput): Promise<SandboxInfo>;
   /** What it tried to reach, and the rules that would have allowed what was not. */
-  networkCalls(afterSeq?: number): Promise<{ calls: NetworkCall[]; proposed: NetworkRule[] }>;
+  networkCalls(afterSeq?: number): Promise<NetworkCallList>;
   /** Asks for more ways out, for a while; somebody else has to say yes. */
   elevate(body: ElevateBody): Promise<Approval>;
   /** Takes back at once what was opened for a while. */

@@ -61,7 +61,7 @@ export function register(program: Command): void {
     .option("--ttl <time>", "how long it lives (default: 1h)", durationMs)
     .option("-e, --env <NAME=value>", "a variable of every command in it", variable)
     .option("-l, --label <key=value>", "a label", label)
-    .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
+    .option("--image <ref>", "use this container image, as in debian:12")
     .option("--rootfs <path>", "use this folder or archive as the root instead of this machine's programs")
     .option("--tools <folder...>", "show this machine's folder too, read-only: a version manager's")
     .option("--allow <host>", "a host it may reach, as in api.example.com or tcp://db.dev:5432", allowance)

@@ -7,6 +7,7 @@ import { span, table } from "../table.ts";
 interface Options {
   readonly json?: true;
   readonly all?: true;
+  readonly idempotencyKey?: string;
 }
 
 export function register(program: Command): void {
@@ -21,6 +22,7 @@ export function register(program: Command): void {
     .action(show);
   add("publish", "publish the next version of a profile")
     .argument("<file>", "YAML or JSON")
+    .option("--idempotency-key <key>", "asked again with the same, there is still one")
     .addHelpText("after", "\nExample:\n  $ sandboxer profiles publish python.yaml")
     .action(publish);
   add("deprecate", "no longer mean this version when none is named")
@@ -74,11 +76,12 @@ async function show(ref: string, { json }: Options): Promise<void> {
   say(`# ${nameOf(found)} sha256:${found.digest}\n${stringify(found.resolved).trimEnd()}`);
 }
 
-async function publish(file: string, { json }: Options): Promise<void> {
+async function publish(file: string, { json, idempotencyKey }: Options): Promise<void> {
   const { readProfile } = await import("../profile-file.ts");
   const profile = readProfile(file);
   const { withClient } = await import("../connect.ts");
-  const published = await withClient((client) => client.profiles.publish(profile));
+  const once = idempotencyKey === undefined ? {} : { idempotencyKey };
+  const published = await withClient((client) => client.profiles.publish(profile, once));
   say(json ? JSON.stringify(published) : nameOf(published));
 }
 

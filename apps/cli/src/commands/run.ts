@@ -35,7 +35,7 @@ export function register(program: Command): void {
     .option("-u, --user <user>", "who runs it, by name or uid (default: user)")
     .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
     .option("--ttl <time>", "the longest the sandbox lives (default: 1h)", durationMs)
-    .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
+    .option("--image <ref>", "use this container image, as in debian:12")
     .option("--rootfs <path>", "use this folder or archive as the root instead of this machine's programs")
     .option("--tools <folder...>", "show this machine's folder too, read-only: a version manager's")
     .option("--cpus <count>", "processors it may use (default: 2)", processors)
@@ -49,7 +49,7 @@ export function register(program: Command): void {
     .option("--json", "give errors as JSON")
     .passThroughOptions()
     .configureOutput(whenMissing("name the command to run, as in: sandboxer run -- echo hello"))
-    .addHelpText("after", "\nExample:\n  $ echo 'print(6*7)' | sandboxer run --timeout 10s -- python3 -")
+    .addHelpText("after", EXAMPLES)
     .action(run);
   addWorkspaceOptions(command);
 }
@@ -132,6 +132,15 @@ async function hasChanges({ workspace }: Handle): Promise<boolean> {
   for await (const _ of await workspace.changes()) return true;
   return false;
 }
+
+const EXAMPLES = `
+What is piped or typed here reaches the command; its output and its exit code are all that comes back.
+
+Examples:
+  $ echo 'print(6*7)' | sandboxer run --timeout 10s -- python3 -
+  $ sandboxer run -w . -- npm test       on a copy of this folder: then \`sandboxer diff\`, \`apply\`
+  $ sandboxer run --rules npm --memory 4G -w . -- npm install
+  $ sandboxer run -t -- bash             with a terminal of its own`;
 
 const HOUR_MS = 3_600_000;
 const SLACK_MS = 60_000;

@@ -3,7 +3,8 @@
 //! Its file is locked for as long as a device lies over it, since the device has the very file
 //! description that was locked. So no disk is ever mounted twice, whoever died meanwhile.
 
-use super::{FOLDERS, Size, template};
+use super::template::{self, Copied};
+use super::{FOLDERS, Size, pack_tightly};
 use crate::sys::loop_device::LoopDevice;
 use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
 use crate::sys::path;
@@ -22,16 +23,16 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub fn make(templates: &Path, image: &Path, size: Size, owner: Option<u32>) -> io::Result<OwnedFd> {
     let template = template::find(templates, Size { is_durable: true, ..size })?;
     let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(image)?;
-    template::copy(&template, &file)?;
-    let disk = mount(&file)?;
+    let is_shared = matches!(template::copy(&template, &file)?, Copied::Shared);
+    let disk = mount(&file, is_shared)?;
     for name in FOLDERS {
         path::set_owner(disk.as_fd(), name, owner.unwrap_or(0))?;
     }
     Ok(disk)
 }
 
-pub fn open(image: &Path) -> io::Result<OwnedFd> {
-    mount(&File::options().read(true).write(true).open(image)?)
+pub fn open(image: &Path, is_shared: bool) -> io::Result<OwnedFd> {
+    mount(&File::options().read(true).write(true).open(image)?, is_shared)
 }
 
 /// To be read, by any number at once: nothing of it ever changes again.
@@ -65,11 +66,15 @@ fn lock(file: &File) -> io::Result<()> {
     })
 }
 
-fn mount(file: &File) -> io::Result<OwnedFd> {
+fn mount(file: &File, is_shared: bool) -> io::Result<OwnedFd> {
     lock(file)?;
     let device = LoopDevice::over(file)?;
     let source = crate::sys::c_string(&device.path)?;
     let options = [(c"source", source.as_c_str())];
     let flags = [c"noinit_itable", c"noquota"];
-    mount::new_filesystem_with(c"ext4", &options, &flags, NO_SUID | NO_DEVICES)
+    let disk = mount::new_filesystem_with(c"ext4", &options, &flags, NO_SUID | NO_DEVICES)?;
+    if is_shared {
+        pack_tightly(&device);
+    }
+    Ok(disk)
 }

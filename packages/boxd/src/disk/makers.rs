@@ -1,8 +1,8 @@
 //! Processes that make disks ahead: most of the time that a disk takes is spent waiting for the
 //! kernel, and nobody should wait with it. What is ready stays in a socket until it is taken.
 
-use super::Size;
 use super::broken_in::broken_in;
+use super::{Made, Size};
 use crate::sys::process::{self, Clone};
 use crate::sys::{descriptor, poll, signal, title, unix_socket};
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ const AHEAD_EACH: usize = 3;
 /// A maker that takes longer than this is no help.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-pub type Make = fn(&Path, Size) -> io::Result<OwnedFd>;
+pub type Make = fn(&Path, Size) -> io::Result<super::Made>;
 
 #[derive(Default)]
 pub struct Makers(Vec<Maker>);
@@ -36,7 +36,7 @@ impl Drop for Maker {
 
 impl Makers {
     /// A disk of that size, if one is ready or about to be. None is ever given twice.
-    pub fn take(&mut self, size: Size) -> Option<OwnedFd> {
+    pub fn take(&mut self, size: Size) -> Option<Made> {
         while let Some(disk) = self.next_ready(Duration::ZERO) {
             if let Some(disk) = disk.of_size(size) {
                 return Some(disk);
@@ -73,31 +73,31 @@ impl Makers {
         Ok(())
     }
 
-    fn next_ready(&mut self, patience: Duration) -> Option<Made> {
+    fn next_ready(&mut self, patience: Duration) -> Option<Ready> {
         let busy = self.0.iter().enumerate().filter(|(_, maker)| !maker.asked.is_empty());
         let (places, sockets): (Vec<usize>, Vec<_>) =
             busy.map(|(place, maker)| (place, maker.socket.as_fd())).unzip();
         let place = places[poll::first_readable(&sockets, patience).ok()??];
         let size = self.0[place].asked.pop_front()?;
         match unix_socket::receive(&self.0[place].socket, &mut [0]) {
-            Ok((1, mut disks)) => Some(Made { size, disk: disks.pop() }),
+            Ok((1, disks)) => Some(Ready { size, disk: Made::from_list(disks) }),
             // It is gone. The next one is started when there is something to ask for.
             _ => {
                 self.0.swap_remove(place);
-                Some(Made { size, disk: None })
+                Some(Ready { size, disk: None })
             }
         }
     }
 }
 
-struct Made {
+struct Ready {
     size: Size,
-    disk: Option<OwnedFd>,
+    disk: Option<Made>,
 }
 
-impl Made {
+impl Ready {
     /// One of another size is of no use to anybody, and is gone with this.
-    fn of_size(self, size: Size) -> Option<OwnedFd> {
+    fn of_size(self, size: Size) -> Option<Made> {
         self.disk.filter(|_| self.size == size)
     }
 }
@@ -121,8 +121,11 @@ fn work(socket: &OwnedFd, folder: &Path, make: Make) -> ! {
         && let Ok((Size::LENGTH, _)) = unix_socket::receive(socket, &mut order)
     {
         // What cannot be made ahead is made when it is wanted, and that says why not.
-        let disk = make(folder, Size::from_bytes(order)).and_then(broken_in).ok();
-        let sent = unix_socket::send(socket, &[0], disk.as_slice());
+        let disk = make(folder, Size::from_bytes(order))
+            .and_then(|made| Ok(Made { root: broken_in(made.root)?, ..made }))
+            .map(Made::into_list)
+            .unwrap_or_default();
+        let sent = unix_socket::send(socket, &[0], &disk);
         if sent.is_err() {
             break;
         }

@@ -8,22 +8,25 @@ mod template;
 
 use crate::sys::loop_device::LoopDevice;
 use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
-use crate::sys::{credentials, path};
+use crate::sys::{credentials, path, share};
 pub use kept::{IMAGE, await_release, show};
 use makers::Makers;
 use std::cell::{Cell, RefCell};
-use std::fs::File;
+use std::collections::HashMap;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use template::Copied;
 
 /// The bytes of a disk for which it has one inode, unless said otherwise.
 const BYTES_PER_INODE: u64 = 16_384;
 /// What most sandboxes ask for; made ready when hold starts.
 const USUAL_BYTES: u64 = 10_240 << 20;
-
+/// Files of fewer blocks than this are laid side by side.
+const SMALL_FILE_BLOCKS: &str = "1024";
 /// With fewer ready, more are made at once.
 const FEW: usize = 3;
 /// Otherwise when whoever got the last one is likely to be done: the makers take from its time.
@@ -36,7 +39,17 @@ pub struct Disks {
     templates: PathBuf,
     missing: Option<String>,
     makers: RefCell<Makers>,
+    /// The files of disks without a name, by the device that lies over each: kept only where
+    /// files share blocks, since only there somebody wants them.
+    images: RefCell<HashMap<u64, OwnedFd>>,
+    shares_blocks: bool,
     wanted: Cell<Option<(Size, Instant)>>,
+}
+
+/// A disk, and its file where the store shares blocks.
+pub struct Made {
+    root: OwnedFd,
+    image: Option<OwnedFd>,
 }
 
 /// What makes one disk as good as another.
@@ -58,8 +71,11 @@ impl Disks {
             return disks;
         }
         template::remove_drafts(&disks.templates);
-        if let Err(error) = make(&disks.templates, Size::of(USUAL_BYTES, None)) {
-            disks.missing = Some(format!("a disk of a fixed size cannot be had ({error})"));
+        match make(&disks.templates, Size::of(USUAL_BYTES, None)) {
+            Ok(made) => disks.shares_blocks = made.image.is_some(),
+            Err(error) => {
+                disks.missing = Some(format!("a disk of a fixed size cannot be had ({error})"));
+            }
         }
         disks
     }
@@ -72,10 +88,13 @@ impl Disks {
     pub fn take(&self, bytes: u64, inodes: Option<u64>, owner: Option<u32>) -> io::Result<OwnedFd> {
         let size = Size::of(bytes, inodes);
         let mut makers = self.makers.borrow_mut();
-        let disk = match makers.take(size) {
+        let Made { root: disk, image } = match makers.take(size) {
             Some(disk) => disk,
             None => make(&self.templates, size)?,
         };
+        if let Some(image) = image {
+            self.images.borrow_mut().insert(path::stat(disk.as_fd(), "")?.st_dev, image);
+        }
         match makers.count(size) < FEW {
             true => self.ask_for(&mut makers, size),
             false => self.wanted.set(Some((size, Instant::now() + DELAY))),
@@ -88,6 +107,27 @@ impl Disks {
 }
 
 impl Disks {
+    /// The file of a disk, by its sandbox's folder or by itself, where it can be shared.
+    pub fn image_of(&self, disk: &OwnedFd, directory: &Path) -> io::Result<Option<OwnedFd>> {
+        if !self.shares_blocks {
+            return Ok(None);
+        }
+        match File::open(directory.join(IMAGE)) {
+            Ok(file) => return Ok(Some(file.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let device = path::stat(disk.as_fd(), "")?.st_dev;
+        self.images.borrow().get(&device).map(OwnedFd::try_clone).transpose()
+    }
+
+    /// It is about to go, and its file with it.
+    pub fn forget(&self, disk: Option<&OwnedFd>) {
+        if let Some(Ok(found)) = disk.map(|disk| path::stat(disk.as_fd(), "")) {
+            self.images.borrow_mut().remove(&found.st_dev);
+        }
+    }
+
     pub fn due(&self) -> Option<Instant> {
         self.wanted.get().map(|(_, due)| due)
     }
@@ -115,9 +155,20 @@ impl Disks {
         owner: Option<u32>,
     ) -> io::Result<OwnedFd> {
         match image.exists() {
-            true => kept::open(image),
+            true => kept::open(image, self.shares_blocks),
             false => kept::make(&self.templates, image, Size::of(bytes, inodes), owner),
         }
+    }
+}
+
+impl Made {
+    fn into_list(self) -> Vec<OwnedFd> {
+        std::iter::once(self.root).chain(self.image).collect()
+    }
+
+    fn from_list(list: Vec<OwnedFd>) -> Option<Made> {
+        let mut list = list.into_iter();
+        Some(Made { root: list.next()?, image: list.next() })
     }
 }
 
@@ -139,7 +190,27 @@ impl Size {
     }
 }
 
-fn make(templates: &Path, size: Size) -> io::Result<OwnedFd> {
+/// What a copy of its file costs is counted in stretches, and ext4 leaves a gap behind every file
+/// that it does not take for a small one.
+fn pack_tightly(device: &LoopDevice) {
+    let name = device.path.file_name().unwrap_or_default();
+    let setting = Path::new("/sys/fs/ext4").join(name).join("mb_stream_req");
+    // Without it copies take longer, and that is all.
+    let _ = fs::write(setting, SMALL_FILE_BLOCKS);
+}
+
+/// A copy of a disk that somebody writes to, as it is at one moment, in a layer's folder.
+pub fn share(root: &OwnedFd, image: &OwnedFd, place: &Path) -> io::Result<()> {
+    let copy = File::options().write(true).create_new(true).mode(0o600).open(place.join(IMAGE))?;
+    let root = path::open_directory(root.as_fd(), ".", 0)?;
+    let root = path::open(root.as_fd(), ".", libc::O_RDONLY | libc::O_DIRECTORY, 0, 0)?;
+    share::freeze(root.as_fd())?;
+    let copied = share::blocks(image.as_fd(), copy.as_fd());
+    share::thaw(root.as_fd())?;
+    copied
+}
+
+fn make(templates: &Path, size: Size) -> io::Result<Made> {
     let template = template::find(templates, size)?;
     // It never has a name: however this ends, nothing of it is left behind.
     let file = File::options()
@@ -148,12 +219,23 @@ fn make(templates: &Path, size: Size) -> io::Result<OwnedFd> {
         .custom_flags(libc::O_TMPFILE)
         .mode(0o600)
         .open(templates)?;
-    template::copy(&template, &file)?;
+    let copied = template::copy(&template, &file)?;
     let device = LoopDevice::over(&file)?;
     let source = crate::sys::c_string(&device.path)?;
     // Its content dies with the sandbox, so nothing waits for the medium; and nothing fills the
     // sparse file but what the sandbox writes.
     let options = [(c"source", source.as_c_str())];
     let flags = [c"nobarrier", c"noinit_itable", c"noquota"];
-    mount::new_filesystem_with(c"ext4", &options, &flags, NO_SUID | NO_DEVICES)
+    let root = mount::new_filesystem_with(c"ext4", &options, &flags, NO_SUID | NO_DEVICES)?;
+    match copied {
+        Copied::Shared => {
+            pack_tightly(&device);
+            Ok(Made { root, image: Some(file.into()) })
+        }
+        Copied::Written(parts) => {
+            // All at once, where the sandbox would wait for one after the other.
+            parts.into_iter().for_each(|part| device.read_ahead(part));
+            Ok(Made { root, image: None })
+        }
+    }
 }

@@ -139,7 +139,10 @@ impl Hold {
         };
         match kept {
             Some(kept) => self.put_to_rest(kept, disk, std::mem::take(&mut waiting)),
-            None => self.trash.unmount(disk),
+            None => {
+                self.means.disks.forget(disk.as_ref());
+                self.trash.unmount(disk);
+            }
         }
         if let Some(group) = group {
             if !ended && cgroup::oom_kills(&group).is_some_and(|count| count > 0) {

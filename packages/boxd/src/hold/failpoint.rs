@@ -5,7 +5,7 @@ use crate::sys::process;
 use std::sync::OnceLock;
 
 /// In the order in which a sandbox's life passes them.
-pub const PLACES: [&str; 20] = [
+pub const PLACES: [&str; 22] = [
     "folder",
     "process",
     "group",
@@ -24,6 +24,8 @@ pub const PLACES: [&str; 20] = [
     "freezing",
     "moved",
     "layered",
+    "sharing",
+    "shared",
     "swept",
     "adopted",
 ];

@@ -135,6 +135,7 @@ impl Hold {
                 (None, Some(failure))
             }
         };
+        self.sharing.are_taken(&record.layers);
         failpoint::reached("go");
         let starting = Starting { from_child, client, stream, failure };
         let starting = Some(starting);

@@ -17,16 +17,22 @@ use std::collections::HashSet;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
+use std::path::Path;
 
 /// More than this, and looking a name up takes longer than a copy would have.
-const MOST_LAYERS: usize = 12;
+pub const MOST_LAYERS: usize = 12;
 const FACTS: &str = "layer.json";
 
 impl Hold {
-    /// The layers that a copy of this stopped sandbox lies on, the topmost first.
-    pub fn freeze(&mut self, id: &str) -> Result<Vec<String>, Failure> {
-        if let Some((_, _)) = self.registry.by_id(id) {
-            return Err(Failure::invalid(format!("sandbox {id} is not stopped")));
+    /// The layers that a copy of this sandbox lies on, the topmost first. Of one that runs they
+    /// are told later.
+    pub fn freeze(
+        &mut self,
+        id: &str,
+        waiting: (u32, u32),
+    ) -> Result<Option<Vec<String>>, Failure> {
+        if self.registry.by_id(id).is_some() {
+            return self.share(id, waiting).map(|()| None);
         }
         let record = self.resting.take(id)?;
         let outcome = freeze(&self.folder, record.clone());
@@ -34,7 +40,7 @@ impl Hold {
             Ok(record) => {
                 let layers = record.layers.clone();
                 self.resting.insert(record);
-                Ok(layers)
+                Ok(Some(layers))
             }
             Err(failure) => {
                 // Whatever was done is found again from the record on the disk.
@@ -54,6 +60,7 @@ impl Hold {
         let used: HashSet<&String> = living
             .chain(self.resting.records())
             .flat_map(|record| record.layers.iter().chain(&record.freezing))
+            .chain(self.sharing.names())
             .collect();
         for name in entries.flatten().map(|entry| entry.file_name()) {
             if name.to_str().is_none_or(|name| !used.contains(&name.to_string())) {
@@ -106,18 +113,23 @@ fn freeze(folder: &Folder, mut record: Record) -> Result<Record, Failure> {
     record.write(&directory).map_err(failed)?;
     failpoint::reached("freezing");
     let place = folder.layers().join(&name);
-    DirBuilder::new().mode(0o711).recursive(true).create(&place).map_err(failed)?;
-    let mut facts = json!({"disk": record.has_disk});
-    if let Some(base) = record.uid_base {
-        facts["uidBase"] = Value::from(base);
-    }
-    fs::write(place.join(FACTS), facts.to_string()).map_err(failed)?;
+    make_place(&place, record.uid_base, record.has_disk).map_err(failed)?;
     let part = if record.has_disk { IMAGE } else { UPPER };
     fs::rename(directory.join(part), place.join(part)).map_err(failed)?;
     failpoint::reached("moved");
     let record = thaw_or_finish(folder, record);
     failpoint::reached("layered");
     Ok(record)
+}
+
+/// The folder of a layer, with what has to be known of it.
+pub fn make_place(place: &Path, uid_base: Option<u32>, is_disk: bool) -> io::Result<()> {
+    DirBuilder::new().mode(0o711).recursive(true).create(place)?;
+    let mut facts = json!({"disk": is_disk});
+    if let Some(base) = uid_base {
+        facts["uidBase"] = Value::from(base);
+    }
+    fs::write(place.join(FACTS), facts.to_string())
 }
 
 /// A freeze is done when what was written has moved; before that there was none.
@@ -138,7 +150,7 @@ pub fn thaw_or_finish(folder: &Folder, mut record: Record) -> Record {
     record
 }
 
-fn empty_upper_like(old: &std::path::Path, new: &std::path::Path) -> io::Result<()> {
+fn empty_upper_like(old: &Path, new: &Path) -> io::Result<()> {
     let found = fs::metadata(old)?;
     DirBuilder::new().mode(0o755).create(new)?;
     fs::set_permissions(new, fs::Permissions::from_mode(found.mode() & 0o7777))?;

@@ -27,6 +27,7 @@ mod requests;
 mod rest;
 mod restart;
 mod room;
+mod share;
 mod source;
 mod spares;
 pub mod subordinate;

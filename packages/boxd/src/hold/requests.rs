@@ -115,8 +115,9 @@ impl Hold {
                 Ok(false) => client.is_busy = true,
                 Err(failure) => out.fail(stream, &failure),
             },
-            HoldRequest::Freeze { id } => match self.freeze(&id) {
-                Ok(layers) => out.end(stream, &json!({ "layers": layers })),
+            HoldRequest::Freeze { id } => match self.freeze(&id, (number, stream)) {
+                Ok(Some(layers)) => out.end(stream, &json!({ "layers": layers })),
+                Ok(None) => client.is_busy = true,
                 Err(failure) => out.fail(stream, &failure),
             },
             HoldRequest::Stop { id, grace_ms } => {

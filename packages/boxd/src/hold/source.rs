@@ -12,6 +12,8 @@ pub enum Source {
     Report(u32),
     /// Who puts a disk away.
     Sealer(u32),
+    /// Who copies a disk.
+    Sharer(u32),
 }
 
 impl Source {
@@ -24,6 +26,7 @@ impl Source {
             Source::Sandbox(number) => (4, number),
             Source::Report(number) => (5, number),
             Source::Sealer(number) => (6, number),
+            Source::Sharer(number) => (7, number),
         };
         tag << 32 | u64::from(number)
     }
@@ -37,7 +40,8 @@ impl Source {
             3 => Source::Client(number),
             4 => Source::Sandbox(number),
             5 => Source::Report(number),
-            _ => Source::Sealer(number),
+            6 => Source::Sealer(number),
+            _ => Source::Sharer(number),
         }
     }
 }

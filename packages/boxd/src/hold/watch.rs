@@ -5,6 +5,7 @@ use super::folder::Folder;
 use super::means::Means;
 use super::registry::Registry;
 use super::rest::Resting;
+use super::share::Sharing;
 use super::source::Source;
 use super::spares::Spares;
 use super::tools::Tools;
@@ -36,6 +37,8 @@ pub struct Hold {
     pub waiters: Waiters,
     /// Sandboxes of which nothing runs, with their disks.
     pub resting: Resting,
+    /// Disks of running sandboxes that are being copied.
+    pub sharing: Sharing,
     pub trash: Trash,
     pub means: Means,
     pub tools: Tools,
@@ -86,6 +89,7 @@ impl Hold {
             clients: BTreeMap::new(),
             registry: Registry::default(),
             resting,
+            sharing: Sharing::default(),
             spares,
             waiters: Waiters::default(),
             trash,
@@ -147,6 +151,7 @@ impl Hold {
             Source::Sandbox(number) => self.bury(number),
             Source::Report(number) => self.hear_report(number),
             Source::Sealer(number) => self.sealer_is_done(number),
+            Source::Sharer(number) => self.sharer_is_done(number),
         }
     }
 

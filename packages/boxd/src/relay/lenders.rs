@@ -56,9 +56,9 @@ impl Relay {
 
     fn forget(&mut self, number: u32) {
         // With it goes what waits for its sockets: these are also the sandbox's and live on.
-        if self.places.remove(&number).is_none() {
+        let Some(place) = self.places.remove(&number) else {
             return;
-        }
+        };
         let its: Vec<u32> = self
             .tunnels
             .iter()
@@ -68,5 +68,6 @@ impl Relay {
         for tunnel in its {
             self.close(tunnel);
         }
+        self.purses.drop_of(&place.sandbox);
     }
 }

@@ -109,9 +109,13 @@ impl Relay {
                 tunnel.turn_away(&reason);
                 Next::End("refused")
             }
-            Verdict::Dial { targets, tls } => tunnel.admit(&place.waits, number, targets, tls),
+            Verdict::Dial { targets, tls } => tunnel.metered(&mut self.purses, |tunnel| {
+                tunnel.admit(&place.waits, number, targets, tls)
+            }),
             Verdict::Inspect => match unix_socket::connect(&self.inspector) {
-                Ok(guard) => tunnel.hand_over(number, guard, &mut self.vessels),
+                Ok(guard) => tunnel.metered(&mut self.purses, |tunnel| {
+                    tunnel.hand_over(number, guard, &mut self.vessels)
+                }),
                 Err(_) => {
                     tunnel.turn_away("the guard is busy");
                     Next::End("the guard is busy")
@@ -130,7 +134,9 @@ impl Relay {
         if let Some(tunnel) = self.tunnels.get_mut(&number)
             && let Some(place) = self.places.get(&tunnel.place)
         {
-            let next = act(tunnel, &place.waits, number, event, &mut self.vessels);
+            let next = tunnel.metered(&mut self.purses, |tunnel| {
+                act(tunnel, &place.waits, number, event, &mut self.vessels)
+            });
             self.go_on(number, next);
         }
     }
@@ -189,6 +195,19 @@ impl Relay {
         }
     }
 
+    pub fn charge(&mut self, number: u32, purses: Vec<String>) {
+        if let Some(tunnel) = self.tunnels.get_mut(&number) {
+            tunnel.purses = purses;
+        }
+    }
+
+    /// Before the guard hears that a tunnel is over, so that it decides about the next with that in mind.
+    pub fn tell_of_purses(&mut self) {
+        for news in self.purses.news() {
+            self.reports.say(&news);
+        }
+    }
+
     fn end(&mut self, number: u32, reason: &str) {
         self.stop_asking(number);
         let Some(tunnel) = self.tunnels.remove(&number) else {
@@ -200,6 +219,9 @@ impl Relay {
         }
         if !matches!(reason, "done") {
             tunnel.reset_unless_told();
+        }
+        if self.purses.has_news {
+            self.tell_of_purses();
         }
         self.reports.say(&json!({
             "event": "over", "tunnel": number, "reason": reason,

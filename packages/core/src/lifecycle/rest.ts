@@ -34,6 +34,7 @@ export function putDown(house: House, place: Place, { principalId, reason, still
       });
     }
     await leaveCheckpoint(house, place, now);
+    await house.auditor.note(now);
     house.uses.end(sandboxId);
     await house.journal.flush();
     const context = callContext(house.installationId, PATIENCE_MS);

@@ -1,4 +1,5 @@
 import {
+  type ByteBudget,
   type GuardedNetwork,
   type Network,
   type NetworkRule,
@@ -40,7 +41,18 @@ export function narrowNetwork(
   const said = new Set(asked.rules.map((rule) => canonicalJson(rule)));
   const missing = denials.filter((rule) => !said.has(canonicalJson(rule)));
   const dlp = own.dlp ?? asked.dlp;
-  return { ...asked, rules: [...asked.rules, ...missing], ...(dlp && { dlp }) };
+  const budget = narrowerBudget(own.budget, asked.budget);
+  return { ...asked, rules: [...asked.rules, ...missing], ...(dlp && { dlp }), ...(budget && { budget }) };
+}
+
+/** Whichever is less, each way. */
+function narrowerBudget(own: ByteBudget | undefined, asked: ByteBudget | undefined): ByteBudget | undefined {
+  if (!own || !asked) return own ?? asked;
+  const least = (way: keyof ByteBudget) => {
+    const said = [own[way], asked[way]].filter((bytes) => bytes !== undefined);
+    return said.length > 0 ? { [way]: Math.min(...said) } : {};
+  };
+  return { ...least("upBytes"), ...least("downBytes") };
 }
 
 /** What a link lists is the most that may be reached through it. Pure. */

@@ -1,8 +1,7 @@
 import {
   type GuardedNetwork,
   guardedNetworkSchema,
-  type NetworkCall,
-  type NetworkRule,
+  type NetworkCallList,
   type Principal,
   type Sandbox,
   SandboxerError,
@@ -60,9 +59,9 @@ export async function networkCalls(
   principal: Principal,
   idOrName: string,
   afterSeq = 0,
-): Promise<{ calls: NetworkCall[]; proposed: NetworkRule[] }> {
+): Promise<NetworkCallList> {
   authorize(principal.chain, "sandbox.read");
   const { id } = await findSandbox(house, principal, idOrName);
   const calls = house.guard?.calls(id, afterSeq) ?? [];
-  return { calls, proposed: proposeRules(calls) };
+  return { calls, proposed: proposeRules(calls), budgets: house.guard?.budgets(id) ?? [] };
 }

@@ -43,10 +43,7 @@ export async function setSecret(
   } = parse(setSecretBodySchema, body);
   authorizeSecrets(principal.chain, [name]);
   if (value === undefined) await refuseTenants(house, principal);
-  const known = await house.store.getSecret(principal.orgId, name);
-  if (known && !mayChange(known, principal))
-    throw new SandboxerError("conflict", `a secret named ${name} is there`);
-  const id = known?.id ?? newRowId("sec");
+  const id = (await ownSecret(house, principal, name))?.id ?? newRowId("sec");
   const source: Source =
     value === undefined
       ? elsewhere(ref, command)
@@ -56,12 +53,12 @@ export async function setSecret(
   const shape = shapeOf(useOf(bindings) === "aws-sigv4" ? parseAwsKey(text).id : text);
   const { id: principalId, orgId, lineage } = principal;
   const atMs = house.clock.nowMs();
-  const owner = known ? { principalId: known.principalId, lineage: known.lineage } : { principalId, lineage };
   const kept = await house.store.setSecret({
     id,
     orgId,
     name,
-    ...owner,
+    principalId,
+    lineage,
     source,
     shape,
     bindings,
@@ -97,8 +94,9 @@ export async function rotateSecret(
   checkMeaning(known.bindings, text);
   const { orgId, id: principalId } = principal;
   const kept = await house.store.rotateSecret({
+    id: known.id,
     orgId,
-    name,
+    name: known.name,
     source,
     principalId,
     atMs: house.clock.nowMs(),
@@ -119,20 +117,44 @@ export async function deleteSecret(house: House, principal: Principal, name: str
   authorize(principal.chain, "secret.write");
   const known = await findSecret(house, principal, name, mayChange);
   const { orgId, id: principalId } = principal;
-  await house.store.deleteSecret({ orgId, name, principalId, atMs: house.clock.nowMs() });
+  await house.store.deleteSecret({
+    id: known.id,
+    orgId,
+    name: known.name,
+    principalId,
+    atMs: house.clock.nowMs(),
+  });
   house.secretValues.delete(known.id);
   await retell(house, known);
 }
 
-/** One that the caller may not know of is as absent as one that never was. */
+/** A name belongs to its owner; what others call so is theirs. */
+async function ownSecret(house: House, { orgId, id }: Principal, name: string) {
+  const meant = await house.store.getSecret(orgId, name, id);
+  return meant?.principalId === id ? meant : undefined;
+}
+
+/**
+ * By name or by id. One that the caller may not know of is as absent as one that never was; of
+ * several that it may, and none its own, only an id can choose.
+ */
 export async function findSecret(
   house: House,
   principal: Principal,
   name: string,
   may: (secret: KeptSecret, principal: Principal) => boolean,
 ): Promise<KeptSecret> {
-  const secret = await house.store.getSecret(principal.orgId, name);
-  if (!secret || !mayUse(secret, principal.id)) throw absent(name);
+  const all = await house.store.listSecrets(principal.orgId);
+  const known = all.filter((one) => mayUse(one, principal.id) && (one.name === name || one.id === name));
+  const own = known.find((one) => one.id === name || one.principalId === principal.id);
+  if (!own && known.length > 1) {
+    throw new SandboxerError("conflict", `${known.length} secrets are called ${name}`, {
+      details: { secrets: known.map(({ id, principalId }) => ({ id, principalId })) },
+      hint: "Use the id of the one you mean.",
+    });
+  }
+  const secret = own ?? known[0];
+  if (!secret) throw absent(name);
   if (may(secret, principal)) return secret;
   throw new SandboxerError("policy_denied", `the secret ${name} is another's to change`, {
     details: { rule: "owner" },

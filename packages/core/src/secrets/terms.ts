@@ -39,7 +39,7 @@ export async function admitSecrets(house: House, principal: Principal, spec: San
     );
   }
   for (const name of names) {
-    const secret = await house.store.getSecret(principal.orgId, name);
+    const secret = await house.store.getSecret(principal.orgId, name, principal.id);
     // Another's is as absent as one that never was.
     if (!secret || !mayUse(secret, principal.id)) {
       throw new SandboxerError("policy_denied", `secrets: there is no ${name} that this key may use`, {
@@ -125,8 +125,11 @@ export async function secretUsers(
   return { shared, of };
 }
 
-async function secretsOf(house: House, { orgId, spec }: Sandbox): Promise<KeptSecret[]> {
-  const found = await Promise.all((spec.secrets ?? []).map((name) => house.store.getSecret(orgId, name)));
+/** Whoever made the sandbox meant them. */
+async function secretsOf(house: House, { orgId, spec, principalId }: Sandbox): Promise<KeptSecret[]> {
+  const found = await Promise.all(
+    (spec.secrets ?? []).map((name) => house.store.getSecret(orgId, name, principalId)),
+  );
   return found.flatMap((one) => one ?? []);
 }
 

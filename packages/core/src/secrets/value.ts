@@ -1,6 +1,4 @@
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { promisify } from "node:util";
 import { SandboxerError, setSecretBodySchema } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import type { KeptSecret, Source } from "../store/secret-store.ts";
@@ -50,6 +48,10 @@ async function find({ sealer }: House, id: string, source: Source): Promise<stri
       return readFile(source.path, "utf8");
     case "command": {
       const [program = "", ...args] = source.argv;
+      const [{ execFile }, { promisify }] = await Promise.all([
+        import("node:child_process"),
+        import("node:util"),
+      ]);
       const options = { timeout: COMMAND_PATIENCE_MS, maxBuffer: MOST_BYTES };
       return (await promisify(execFile)(program, args, options)).stdout;
     }

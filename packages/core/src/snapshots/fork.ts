@@ -13,7 +13,6 @@ import { refuseGuest } from "../attachments/acting.ts";
 import { createClaimed } from "../create.ts";
 import type { House } from "../house.ts";
 import { claimOf, type Once } from "../idempotency.ts";
-import { isStopped } from "../lifecycle/rest.ts";
 import { teardown } from "../lifecycle/teardown.ts";
 import { parse } from "../parse.ts";
 import { askOf } from "../place.ts";
@@ -23,6 +22,7 @@ import { findSandbox, locate } from "../reach.ts";
 import { callContext } from "../registry/registry.ts";
 import type { Origin } from "../try-each.ts";
 import { inTurn } from "../turns.ts";
+import { pinnedImage } from "./pinned-image.ts";
 import { shelfOf } from "./shelf-of.ts";
 import { take } from "./take.ts";
 
@@ -87,7 +87,8 @@ async function forkInto(
   await needApprovalOfAll(house, principal, both, { sandbox: source, spec, said: forks });
   const { schema: _, from: __, forkOf: ___, setup: ____, pool: _____, ...said } = spec;
   // Its rules as they are now go with it, and so does the most that it may cost.
-  const asked = { ...said, ...(budgetMicroUsd !== undefined && { budgetMicroUsd }) };
+  const image = await pinnedImage(house, source);
+  const asked = { ...said, image, ...(budgetMicroUsd !== undefined && { budgetMicroUsd }) };
   const origin = { forkOf: id, layers: await sharedLayers(house, principal, idOrName) };
   if (origin.layers) house.pass("fork.frozen");
   if (origin.layers) return makeAll(house, principal, wanted, asked, origin);
@@ -101,7 +102,7 @@ async function forkInto(
   }
 }
 
-/** Of one that is stopped, where its extension can share what it wrote. */
+/** Where its extension can share what it wrote: of one that is stopped, or of one that runs on a store for it. */
 async function sharedLayers(
   house: House,
   principal: Principal,
@@ -111,7 +112,7 @@ async function sharedLayers(
   return inTurn(house, place.sandbox.id, async () => {
     const sandbox = await house.store.getSandboxById(place.sandbox.id);
     const { stop } = place.extension;
-    if (!sandbox || !isStopped(sandbox) || !stop) return undefined;
+    if (!sandbox || isOver(sandbox.state) || !stop) return undefined;
     const context = callContext(house.installationId, PATIENCE_MS);
     return askOf(house, { ...place, sandbox }, (_, ref) => stop.freeze(ref, context));
   });

@@ -24,6 +24,7 @@ import { callContext } from "../registry/registry.ts";
 import { specOf } from "../try-each.ts";
 import { inTurn } from "../turns.ts";
 import { writeLayout } from "./layout.ts";
+import { pinnedImage } from "./pinned-image.ts";
 import { retainNewest } from "./retention.ts";
 import { shelfOf } from "./shelf-of.ts";
 
@@ -118,7 +119,8 @@ export async function keep(
   { id = newRowId("snp"), name, labels, passingMs = sandbox.spec.retain?.ageMs }: Kept,
 ): Promise<Snapshot> {
   const shelf = shelfOf(house);
-  const { image, from } = sandbox.spec;
+  const { from } = sandbox.spec;
+  const image = await pinnedImage(house, sandbox);
   const createdAtMs = house.clock.nowMs();
   const snapshot = await shelf.add(owner, id, async (dir) => {
     const written = await writeLayout(dir, layersOf(box, sandbox), image, shelf.privateKey);

@@ -2,10 +2,11 @@ import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
 import { canonicalHost, type Misuse, type Terms } from "@sandboxer/contract";
 import type { Place } from "../http/authority.ts";
-import type { Decision } from "../policy/decide.ts";
+import type { Asked, Decision } from "../policy/decide.ts";
 import { attachmentOf } from "../policy/users.ts";
 import { type Resolve, reasonOf } from "../resolve.ts";
 import { createStrangers } from "../secrets/strangers.ts";
+import { chargeOrder, fillOrders } from "./budgets.ts";
 import { type Inspected, inspect } from "./inspection.ts";
 import { judgeConnection, judgeRequest } from "./judge.ts";
 import { type Asking, type LoginParts, serveLogins } from "./logins.ts";
@@ -18,6 +19,7 @@ import {
   nextEnd,
   type Protection,
   policyAt,
+  type Spent,
   type Tunnel,
   type Ward,
 } from "./ward.ts";
@@ -31,6 +33,7 @@ export interface GuardParts {
   note(sandbox: string, key: number, call: Noted): void;
   watching(sandbox: string): void;
   lost(sandbox: string, reason: string): void;
+  spent(sandbox: string, purse: string, spent: Spent): void;
   misused(sandbox: string, misuse: Misuse): void;
   readonly questions: Questions;
 }
@@ -66,6 +69,7 @@ export class Decider {
     this.#lookAgainLater(ward);
     this.#strangers.learn(sandbox, protection.secrets);
     this.#parts.relay.order({ op: "watch", sandbox, socket, agent: protection.hasAgent });
+    for (const order of fillOrders(ward)) this.#parts.relay.order(order);
   }
 
   change(sandbox: string, terms: Terms): void {
@@ -73,6 +77,7 @@ export class Decider {
     if (!ward) return;
     changeWard(ward, terms);
     this.#strangers.learn(sandbox, terms.secrets);
+    for (const order of fillOrders(ward)) this.#parts.relay.order(order);
     this.#closeLost(ward);
     this.#lookAgainLater(ward);
   }
@@ -105,6 +110,7 @@ export class Decider {
   hear(event: RelayEvent): void {
     if (event.event === "open") this.#open(event).catch(() => this.#fail(event));
     else if (event.event === "over") this.#over(event);
+    else if (event.event === "spent") this.#spend(event);
     else if (event.event === "watching") this.#parts.watching(event.sandbox);
     else if (event.event === "lost") this.#parts.lost(event.sandbox, event.reason);
     else if (event.event === "stray") {
@@ -123,7 +129,9 @@ export class Decider {
     const { resolve, trust, misused, questions } = this.#parts;
     const note = (sandbox: string, call: Noted) => void this.#write(sandbox, call);
     const { isForeign } = this.#strangers;
-    void inspect(socket, inspected, { resolve, trust, note, misused, isForeign, ask: questions.ask });
+    const charge = (place: Asked) => this.#charge(inspected.ward, tunnel, place);
+    const { ask } = questions;
+    void inspect(socket, inspected, { resolve, trust, note, misused, isForeign, ask, charge });
   }
 
   async #open(opened: Opened): Promise<void> {
@@ -202,7 +210,8 @@ export class Decider {
     if (scheme) return this.#read(tunnel, { ward, via, uid, scheme, place, addresses, ...seen }, decision);
     const noted = { ...call, address: addresses[0] ?? "" };
     const stillAllowed = () => isSame(decision, judgeConnection(ward, uid, { ...place, ...seen }));
-    this.#keep(ward, tunnel, { noted: { key: this.#write(ward.sandbox, noted), call: noted }, stillAllowed });
+    const key = this.#write(ward.sandbox, noted);
+    this.#keep(ward, tunnel, { noted: { key, call: noted }, stillAllowed }, place);
     const named = canonicalHost(place.host)?.kind === "name" ? { name: place.host } : {};
     this.#parts.relay.order({ op: "dial", tunnel, addresses, port, tls: carriage === "tls", ...named });
   }
@@ -215,7 +224,7 @@ export class Decider {
       if (wanted && decision && !isSame(decision, judgeConnection(ward, uid, wanted))) return false;
       return !inspected.asked || judgeRequest(ward, uid, inspected.asked).verdict !== "denied";
     };
-    this.#keep(ward, tunnel, { stillAllowed });
+    this.#keep(ward, tunnel, { stillAllowed }, place);
     this.#parts.relay.order({ op: "inspect", tunnel });
   }
 
@@ -225,9 +234,22 @@ export class Decider {
     this.#parts.relay.order({ op: "inspect", tunnel });
   }
 
-  #keep(ward: Ward, tunnel: number, kept: Tunnel): void {
+  #keep(ward: Ward, tunnel: number, kept: Tunnel, place?: Asked): void {
     ward.tunnels.set(tunnel, kept);
     this.#wardOf.set(tunnel, ward);
+    this.#charge(ward, tunnel, place);
+  }
+
+  #charge(ward: Ward, tunnel: number, place: Asked | undefined): void {
+    const order = chargeOrder(ward, tunnel, place);
+    if (order) this.#parts.relay.order(order);
+  }
+
+  #spend({ purse: name, up: upBytes, down: downBytes }: Extract<RelayEvent, { event: "spent" }>): void {
+    const [sandbox = ""] = name.split("/", 1);
+    const purse = name.slice(sandbox.length + 1);
+    this.#wards.get(sandbox)?.spent.set(purse, { upBytes, downBytes });
+    this.#parts.spent(sandbox, purse, { upBytes, downBytes });
   }
 
   /** What we did not foresee is refused, and stays the trouble of whoever caused it. */

@@ -41,6 +41,8 @@ export interface InspectionParts {
   note(sandbox: string, call: Noted): void;
   misused(sandbox: string, misuse: Misuse): void;
   readonly ask: Questions["ask"];
+  /** Whoever goes there pays from now on. */
+  charge(place: Place): void;
 }
 
 export async function inspect(socket: Socket, inspected: Inspected, parts: InspectionParts): Promise<void> {
@@ -76,7 +78,12 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
       client,
       scheme,
       ...(place && { place }),
-      decide: (asked) => judgeRequest(ward, uid, { ...asked, ...seen }),
+      decide: (asked) => {
+        const decision = judgeRequest(ward, uid, { ...asked, ...seen });
+        // To the proxy each request may be for somebody else.
+        if (!place && decision.verdict !== "denied") parts.charge(asked);
+        return decision;
+      },
       ask: askAbout,
       // By the secrets and the users of this moment, as the rules are.
       fill: (asked, head) => {

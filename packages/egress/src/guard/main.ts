@@ -35,6 +35,7 @@ const orderSchema = z.discriminatedUnion("op", [
       rootKey: z.string(),
       leafKey: z.string(),
     }),
+    spent: z.record(z.string(), z.strictObject({ upBytes: z.int(), downBytes: z.int() })),
   }),
   z.strictObject({
     op: z.literal("change"),
@@ -79,6 +80,7 @@ const decider = new Decider({
   note: (sandbox, key, call) => say({ event: "call", sandbox, key, call }),
   watching: (sandbox) => say({ event: "watching", sandbox }),
   lost: (sandbox, reason) => say({ event: "lost", sandbox, reason }),
+  spent: (sandbox, purse, spent) => say({ event: "spent", sandbox, purse, spent }),
   misused: (sandbox, misuse) => say({ event: "misused", sandbox, misuse }),
 });
 hear = (event) => decider.hear(event);

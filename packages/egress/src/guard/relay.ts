@@ -20,6 +20,7 @@ export type RelayEvent =
       /** Which program made it, where that can be seen. */
       readonly program?: string | null;
     }
+  | { readonly event: "spent"; readonly purse: string; readonly up: number; readonly down: number }
   | {
       readonly event: "over";
       readonly tunnel: number;
@@ -34,6 +35,16 @@ export type RelayOrder =
   | { readonly op: "refuse"; readonly tunnel: number; readonly reason: string }
   | { readonly op: "inspect" | "hold"; readonly tunnel: number }
   | { readonly op: "close"; readonly tunnel: number }
+  | {
+      readonly op: "fill";
+      readonly purse: string;
+      /** Absent where there is no limit. */
+      readonly up?: number;
+      readonly down?: number;
+      readonly usedUp: number;
+      readonly usedDown: number;
+    }
+  | { readonly op: "charge"; readonly tunnel: number; readonly purses: readonly string[] }
   | {
       readonly op: "dial";
       readonly tunnel: number;

@@ -8,6 +8,12 @@ import { type AuthorityKeys, authorityOf } from "../tls/certificate.ts";
 /** What is written down of a call; its number is given where it is kept. */
 export type Noted = Omit<NetworkCall, "seq">;
 
+/** What has been carried. */
+export interface Spent {
+  readonly upBytes: number;
+  readonly downBytes: number;
+}
+
 /** A connection that was let through, for as long as it lasts. */
 export interface Tunnel {
   /** Under which it was noted; a connection that is read has its requests noted instead. */
@@ -25,6 +31,8 @@ export interface Ward {
   users: GuardedUsers;
   secrets: readonly GuardedSecret[];
   book: Book;
+  /** By purse. */
+  readonly spent: Map<string, Spent>;
   /** Keys that sign logins. */
   keys: readonly GuardedKey[];
   readonly tunnels: Map<number, Tunnel>;
@@ -36,14 +44,17 @@ export interface Protection extends Terms {
   readonly sandbox: string;
   readonly socket: string;
   readonly authority: AuthorityKeys;
+  /** What had been carried before the guard was started again. */
+  readonly spent: Readonly<Record<string, Spent>>;
 }
 
-export function createWard({ sandbox, authority, socket: _, ...terms }: Protection): Ward {
+export function createWard({ sandbox, authority, socket: _, spent: before, ...terms }: Protection): Ward {
   const contextFor = createContexts(authorityOf(authority));
   const { users, secrets, keys } = terms;
   const policy = policyAt(terms, Date.now());
+  const spent = new Map(Object.entries(before));
   const book = openBook(secrets);
-  return { sandbox, terms, policy, users, secrets, keys, book, tunnels: new Map(), contextFor };
+  return { sandbox, terms, policy, users, secrets, keys, book, spent, tunnels: new Map(), contextFor };
 }
 
 /** From now on these terms hold. */

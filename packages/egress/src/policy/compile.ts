@@ -16,6 +16,8 @@ export interface CompiledRule {
   /** Whether it can be judged only with the request in sight. */
   readonly needsRequest: boolean;
   readonly inspect: boolean;
+  /** Whoever goes by it pays from this. */
+  readonly purse?: string;
 }
 
 /** Rules by host, so that a decision looks at few of them however many there are. */
@@ -67,8 +69,12 @@ function compileRule(rule: NetworkRule, index: number): CompiledRule {
     ...(rule.headers && { headers: rule.headers }),
     needsRequest,
     inspect: needsRequest || rule.headers !== undefined || rule.inspect === true || protocol === "http",
+    ...(rule.budget && { purse: purseOf(rule) }),
   };
 }
+
+/** A rule's own id, or the host it is about: its place among the others may change. */
+export const purseOf = ({ id, host }: Pick<NetworkRule, "id" | "host">): string => id ?? host;
 
 function narrowest(preset: string[] | undefined, methods: string[] | undefined): string[] | undefined {
   return preset && methods ? methods.filter((method) => preset.includes(method)) : (preset ?? methods);

@@ -49,7 +49,8 @@ export function createLocalExtension(options: LocalOptions): Extension {
   const explainClose = (ref: string) => explain(ref, () => heldBoxes(hold, hostId, ref));
 
   const pool = createPool(hold, poolSize, explainClose);
-  const workshop = { hold, images, pool, pass, ownFolders, explainClose };
+  const archives = new Set<string>();
+  const workshop = { hold, images, pool, archives, pass, ownFolders, explainClose };
 
   const open: Open = async (connection, ref, bestEffort, workspaceTarget, below = 0) => {
     const box = await openBox(connection, { ref, hostId, bestEffort });
@@ -122,7 +123,7 @@ function openImageRoom(
   ownFolders: readonly string[],
 ) {
   const sensitive = sensitivePlaces(ownFolders);
-  const place = { dir: join(dir, "images/oci"), lowersInUse: () => heldLowers(hold) };
+  const place = { dir: join(dir, "images/oci"), ...heldLowers(hold) };
   const store = openImageStore({ ...place, images, boxdPath, pass }, sensitive);
   return { store, images: openImages(join(dir, "images"), store, sensitive) };
 }

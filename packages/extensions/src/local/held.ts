@@ -31,10 +31,13 @@ export async function heldBoxes(hold: Hold, hostId: string, id?: string): Promis
   }));
 }
 
-/** The folders that each sandbox lies on, those made ahead included. */
-export async function heldLowers(hold: Hold): Promise<string[][]> {
-  const { boxes } = await hold.call("list");
-  return (boxes as { lowers?: string[] }[]).map(({ lowers = [] }) => lowers);
+/** The folders that sandboxes lie on, those made ahead included. */
+export function heldLowers(hold: Hold) {
+  const ask = async (id?: string): Promise<string[][]> => {
+    const { boxes } = await hold.call("list", { id });
+    return (boxes as { lowers?: string[] }[]).map(({ lowers = [] }) => lowers);
+  };
+  return { lowersInUse: () => ask(), lowersOf: async (ref: string) => (await ask(ref))[0] ?? [] };
 }
 
 function isMembers(value: unknown): value is Record<string, unknown> {

@@ -63,7 +63,7 @@ export function keyCommands(connection: Connection): KeyCommands {
     },
 
     async findKey(hash) {
-      return connection.remember(`key ${hash}`, () => toFound(chainOf(connection, "hash", hash)));
+      return connection.remember("keys", hash, () => toFound(chainOf(connection, "hash", hash)));
     },
 
     async findKeyById(keyId) {

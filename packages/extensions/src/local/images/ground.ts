@@ -20,6 +20,8 @@ export interface StoreOptions {
   readonly pass: PassLocalFailPoint;
   /** The folders that sandboxes lie on now, of each. */
   lowersInUse(): Promise<readonly (readonly string[])[]>;
+  /** Those of one of them. */
+  lowersOf(ref: string): Promise<readonly string[]>;
 }
 
 /** What everything that is done with images stands on. */

@@ -66,6 +66,15 @@ export function openImageStore(options: StoreOptions, sensitive: Sensitive): Ima
       if (image.kind === "rootfs") return undefined;
       return ((await find(image.ref)) ?? (await get(image.ref, context))).digest;
     },
+    async imageOf(ref, name) {
+      const lowers = await options.lowersOf(ref);
+      const named = await shelf.named(parseReference(name).name);
+      // Of two with the same layers, the one that is called so.
+      const records = (await shelf.list()).sort(
+        (a, b) => Number(b.digest === named) - Number(a.digest === named),
+      );
+      return records.find((record) => isOn(lowers, treesOf(record)))?.digest;
+    },
     hasSetup: async (key) => (await setups.find(key)) !== undefined,
     keepSetup: (key, layer) => setups.keep(key, layer),
     async treeOfSetup(key) {
@@ -78,6 +87,12 @@ export function openImageStore(options: StoreOptions, sensitive: Sensitive): Ima
     },
     close: () => flights.close(),
   };
+}
+
+/** Over an image's trees there are what we add to each, and perhaps what a setup wrote: never another tree. */
+function isOn(lowers: readonly string[], trees: readonly string[]): boolean {
+  const over = lowers.length - trees.length;
+  return trees.length > 0 && over >= 1 && over <= 2 && trees.every((tree, at) => lowers[over + at] === tree);
 }
 
 /** However many ask for a name, it is pulled once. */
