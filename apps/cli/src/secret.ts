@@ -35,12 +35,20 @@ function loginsOf(text: string): SecretBinding["place"] | undefined {
   return { in: "ssh", sign, ...(keys && { hostKeys: keys.split(",") }) };
 }
 
-/** As it was written. */
-export function placeText(place: SecretBinding["place"]): string {
+function placeText(place: SecretBinding["place"]): string {
   if (place.in === "ssh") return [`ssh:${place.sign}`, place.hostKeys?.join(",")].filter(Boolean).join("@");
   return place.in === "aws-sigv4"
     ? `${place.in}:${place.region}/${place.service}`
     : `${place.in}:${place.name}`;
+}
+
+/** As `--to` takes it. */
+export function writtenAs({ host, ports, paths = [""], place }: SecretBinding): string {
+  const usual = place.in === "ssh" ? 22 : 443;
+  const at = ports.flatMap((port) =>
+    paths.map((path) => `${host}${port === usual ? "" : `:${port}`}${path}`),
+  );
+  return `${at.join(" ")} ${placeText(place)}`;
 }
 
 export function sourceOf(from: string): { ref: string } | { command: string[] } {

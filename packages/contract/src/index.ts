@@ -33,6 +33,7 @@ export {
   setBudgetBodySchema,
   setKeyBudgetBodySchema,
 } from "./budget.ts";
+export { dollars } from "./dollars.ts";
 export {
   ERROR_CODES,
   ERRORS,

@@ -6,7 +6,6 @@ import {
   type ElevateBody,
   type ExecInput,
   type ExecResult,
-  type Files,
   type ForkBody,
   forkedSchema,
   type GuardedNetworkInput,
@@ -32,7 +31,7 @@ import {
   type TakeSnapshotBody,
   type Terminals,
 } from "@sandboxer/contract";
-import { openFiles } from "./files.ts";
+import { openFiles, type SandboxFiles } from "./files.ts";
 import { openPorts } from "./ports.ts";
 import { drained, openProcess, type RemoteProcess } from "./process.ts";
 import { openOverSocket } from "./socket-process.ts";
@@ -59,7 +58,7 @@ export interface Sandbox {
   readonly id: string;
   /** As it was when last looked at. */
   readonly info: SandboxInfo;
-  readonly files: Files;
+  readonly files: SandboxFiles;
   readonly ports: Ports;
   readonly pty: Terminals;
   /** Of a copy-on-write workspace, what was changed and what becomes of it; of a mirror, `sync`. */

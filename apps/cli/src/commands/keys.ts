@@ -1,7 +1,7 @@
 import type { CreateKeyBody, IsolationClass, Key, Role } from "@sandboxer/contract";
+import { dollars } from "@sandboxer/contract/dollars";
 import type { Command } from "commander";
 import { durationMs, list, microUsd } from "../arguments.ts";
-import { dollars } from "../dollars.ts";
 import { span, table } from "../table.ts";
 
 interface Options {

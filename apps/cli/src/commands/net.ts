@@ -21,7 +21,11 @@ export function register(program: Command): void {
     .description("show what a sandbox tried to reach, and change what it may")
     .argument("<sandbox>", "its id or name")
     .option("--allow <host>", "one more host it may reach", allowance)
-    .option("--rules <sets>", "more named sets of hosts it may reach, as in npm,pypi", list)
+    .option(
+      "--rules <sets>",
+      "more named sets of hosts it may reach, as in anthropic; npm needs `packageHosts`",
+      list,
+    )
     .option("--learn", "let through what no rule allows, and write it down")
     .option("--enforce", "let through only what a rule allows")
     .option("-f, --follow", "go on showing")

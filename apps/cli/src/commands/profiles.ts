@@ -1,6 +1,6 @@
 import type { PublishedProfile } from "@sandboxer/contract";
+import { dollars } from "@sandboxer/contract/dollars";
 import type { Command } from "commander";
-import { dollars } from "../dollars.ts";
 import { printable } from "../printable.ts";
 import { span, table } from "../table.ts";
 
@@ -93,28 +93,27 @@ async function deprecate(ref: string, { json }: Options): Promise<void> {
 
 async function verify(ref: string, { json }: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
+  const { onLease } = await import("../lease.ts");
   const outcome = await withClient(async (client) => {
     const found = await client.profiles.get(ref);
-    const sandbox = await client.sandboxes.create({ profile: nameOf(found) });
-    try {
-      const checks = [];
+    const checks = await onLease(client, found, async (sandbox) => {
+      const done = [];
       for (const argv of found.resolved.verify ?? []) {
         const exit = await sandbox.run(argv).then(
           (result) => result.exit,
           (error: Error) => error.message,
         );
-        checks.push({
-          argv,
-          ok: typeof exit === "object" && exit.kind === "exited" && exit.code === 0,
-          exit,
-        });
+        const ok = typeof exit === "object" && exit.kind === "exited" && exit.code === 0;
+        done.push({ argv, ok, exit });
       }
-      return { profile: nameOf(found), checks };
-    } finally {
-      await sandbox.destroy();
-    }
+      return done;
+    });
+    return { profile: nameOf(found), checks };
   });
-  const lines = outcome.checks.map(({ argv, ok }) => `${ok ? "ok" : "no"}  ${argv.join(" ")}`);
+  const lines = outcome.checks.map(({ argv, ok, exit }) => {
+    const why = typeof exit === "string" ? `: ${printable(exit)}` : "";
+    return `${ok ? "ok" : "no"}  ${argv.join(" ")}${why}`;
+  });
   const ok = outcome.checks.every((check) => check.ok);
   say(json ? JSON.stringify(outcome) : [`${outcome.profile}:`, ...lines].join("\n"), ok ? 0 : 1);
 }

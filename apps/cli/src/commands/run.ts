@@ -3,8 +3,10 @@ import type { Command } from "commander";
 import { durationMs, list, mebibytes, processors, variable, whenMissing } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
 import { allowance, type NetworkOptions, networkOf } from "../network.ts";
-import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
+import { whenReaderLeaves } from "../reader.ts";
+import { exitCodeOf, forwardSignals, hasInput, relay } from "../relay.ts";
 import { waiting } from "../waiting.ts";
+import { sayWhy } from "../why.ts";
 import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
 interface Options extends NetworkOptions, WorkspaceOptions {
@@ -41,7 +43,11 @@ export function register(program: Command): void {
     .option("--cpus <count>", "processors it may use (default: 2)", processors)
     .option("--memory <size>", "memory it may use, as in 512M (default: 2G)", mebibytes)
     .option("--allow <host>", "a host it may reach, as in api.example.com", allowance)
-    .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
+    .option(
+      "--rules <sets>",
+      "named sets of hosts it may reach, as in anthropic; npm needs `packageHosts`",
+      list,
+    )
     .option("--ask", "have somebody decide about what no rule allows: `sandboxer approvals`")
     .option("--secrets <list>", "secrets it uses without seeing them, by name", list)
     .option("--name <name>", "a name for the sandbox, to find what it changed in its workspace")
@@ -97,7 +103,9 @@ async function run(argv: string[], options: Options): Promise<void> {
       ...(timeout && { timeoutMs: timeout }),
     });
     remote = started;
-    return exitCodeOf(tty ? await lendTerminal(started) : await relay(started, stdin));
+    const exit = tty ? await lendTerminal(started) : await relay(started, stdin);
+    await sayWhy(sandbox, exit);
+    return exitCodeOf(exit);
   }
 }
 

@@ -9,7 +9,7 @@ import {
 import { needApproval } from "../approvals/need.ts";
 import { refuseGuest } from "../attachments/acting.ts";
 import type { House } from "../house.ts";
-import { isStopped } from "../lifecycle/rest.ts";
+import { isStopped } from "../lifecycle/stopped.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { getProfile } from "../profiles/profiles.ts";

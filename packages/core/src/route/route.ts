@@ -1,4 +1,5 @@
 import {
+  dollars,
   isAtLeast,
   type Manifest,
   type Probe,
@@ -103,8 +104,8 @@ export function whyUnfit(
     return `ends a sandbox after ${maximumTtlMs} ms; ${spec.ttlMs} is asked`;
   }
   const { microUsdPerHour } = manifest.price;
-  if (microUsdPerHour > (maximumMicroUsdPerHour ?? microUsdPerHour)) {
-    return `costs ${microUsdPerHour} micro-dollars an hour; at most ${maximumMicroUsdPerHour} are allowed`;
+  if (maximumMicroUsdPerHour !== undefined && microUsdPerHour > maximumMicroUsdPerHour) {
+    return `costs ${dollars(microUsdPerHour)} an hour; at most ${dollars(maximumMicroUsdPerHour)} is allowed`;
   }
   return undefined;
 }
