@@ -88,6 +88,11 @@ describe("sandboxer approvals", () => {
         .poll(() => seen.slice(seen.indexOf(id)), { timeout: 30_000 })
         .toMatch(/^apr_.*[\s\S]*?key: later/);
     try {
+      const others = JSON.parse((await cli.run(["approvals", "ls", "--json"])).stdout) as { id: string }[];
+      for (const { id } of others.reverse()) {
+        await offered(id);
+        child.stdin.write("x");
+      }
       const first = await question(sandbox.run(["echo", "first"]));
       await offered(first);
       // What stands behind the answer is nobody's answer either.
