@@ -25,16 +25,19 @@ export function register(program: Command): void {
       "have this home's sandboxes share blocks: a file with btrfs in it, as root, while none is there",
     )
     .option("--size <size>", "how large it may grow, as in 20G (default: most of what is free)", bytesOf)
+    .option("--json", "give errors as JSON")
     .addHelpText("after", "\nExample:\n  # sandboxer store make --size 50G")
     .action(make);
   store
     .command("mount")
     .description("mount it, as root; a gateway that is root does so by itself when it starts")
+    .option("--json", "give errors as JSON")
     .addHelpText("after", "\nExample:\n  # sandboxer store mount")
     .action(mount);
   store
     .command("unmount")
     .description("unmount it, as root, while no sandbox and no gateway is there")
+    .option("--json", "give errors as JSON")
     .addHelpText("after", "\nExample:\n  # sandboxer store unmount")
     .action(unmount);
 }
