@@ -25,7 +25,7 @@ describe("sandboxer secrets", () => {
       stderr: "",
     });
     const listed = await run(["secrets", "ls"]);
-    expect(listed.stdout).toMatch(/MODEL_KEY +vault: +api\.example\.com header:x-api-key/);
+    expect(listed.stdout).toMatch(/MODEL_KEY +kept here +api\.example\.com\/v1\/\*\* header:x-api-key/);
     const json = await run(["secrets", "ls", "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject([
       {
