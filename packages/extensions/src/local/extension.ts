@@ -108,7 +108,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
     pause: pauseThrough(hold),
     stop: stopThrough(workshop, open, attach),
     metrics: metricsThrough(hold),
-    images: store,
+    images: { ...store, ...withoutPool(store, pool) },
     network: { door: (ref) => ({ socketPath: hold.socketOf(ref) }) },
     stored: () => storedIn(dir, hold),
     close: () => closeAll(store, pool, hold),
@@ -126,6 +126,20 @@ function openImageRoom(
   const place = { dir: join(dir, "images/oci"), ...heldLowers(hold) };
   const store = openImageStore({ ...place, images, boxdPath, pass }, sensitive);
   return { store, images: openImages(join(dir, "images"), store, sensitive) };
+}
+
+/** What is made ahead is nobody's, and keeps nobody from removing an image. */
+function withoutPool(store: ImageStore, pool: Pool): Pick<ImageStore, "remove" | "prune"> {
+  return {
+    remove: async (ref) => {
+      await pool.giveUp();
+      return store.remove(ref);
+    },
+    prune: async () => {
+      await pool.giveUp();
+      return store.prune();
+    },
+  };
 }
 
 async function closeAll(store: ImageStore, pool: Pool, hold: Hold): Promise<void> {

@@ -145,4 +145,15 @@ describe("the pool", () => {
     expect(await pool.claim(wanted)).toBeUndefined();
     expect(await say(living, "echo alive")).toBe("alive\n");
   });
+
+  it("gives up what nobody has claimed, and goes on afterwards", async () => {
+    const wanted = await members();
+    pool.replenishLater(wanted);
+    await untilReady(2);
+    await pool.giveUp();
+    await untilReady(0);
+    expect(await pool.claim(wanted)).toBeUndefined();
+    pool.replenishLater(wanted);
+    await untilReady(2);
+  });
 });

@@ -45,6 +45,8 @@ export interface Pool {
   claim(members: CreateMembers, identity?: Identity): Promise<Connection | undefined>;
   /** Such a one was asked for, and may be again; so many are to be ready then, as many as of any otherwise. */
   replenishLater(members: CreateMembers, wanted?: number, identity?: Identity): void;
+  /** Ends all that nobody has claimed: they lie on what is to be removed. */
+  giveUp(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -57,9 +59,7 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
   let closed = false;
 
   const discard = (one: Ready): Promise<void> => endOne(hold, one);
-  const drop = async ({ ready }: Shape): Promise<void> => {
-    await Promise.all(ready.splice(0).map(discard));
-  };
+  const drop = ({ ready }: Shape) => Promise.all(ready.splice(0).map(discard));
 
   const makeOne = async ({ members, ready, identity }: Shape): Promise<void> => {
     const id = newSandboxId();
@@ -86,6 +86,15 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
       // What cannot be made ahead is made when it is asked for, and that says why not.
       filling = (filling ?? Promise.resolve()).then(fill).catch(() => {});
     }, QUIET_MS).unref();
+  };
+
+  const giveUp = async (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    const given = [...shapes.values()];
+    shapes.clear();
+    await filling;
+    await Promise.all(given.map(drop));
   };
 
   return {
@@ -119,11 +128,10 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
       schedule();
     },
 
+    giveUp,
     async close() {
       closed = true;
-      clearTimeout(timer);
-      await filling;
-      await Promise.all([...shapes.values()].map(drop));
+      await giveUp();
     },
   };
 }
