@@ -9,6 +9,20 @@ const gate = join(dist, "inputs.json");
 /** A gateway that was started from an earlier bundle may still load a part of it. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 
+/**
+ * What the parser of command lines imports and few command lines need. As modules they bring much
+ * along: `node:process` opens all three standard streams, `node:util` loads threads.
+ * @type {Readonly<Record<string, string>>}
+ */
+const BY_NEED = {
+  "node:process": "export default globalThis.process;",
+  "node:child_process": `export default {
+    spawn: (...given) => process.getBuiltinModule("node:child_process").spawn(...given),
+  };`,
+  "node:util": `export const stripVTControlCharacters = (text) =>
+    process.getBuiltinModule("node:util").stripVTControlCharacters(text);`,
+};
+
 const rolldown = await import("rolldown").catch(() => undefined);
 // Without it everything works from the sources, only not as quickly.
 if (rolldown) await bundle(rolldown.build);
@@ -24,6 +38,12 @@ async function bundle(build) {
     platform: "node",
     logLevel: "warn",
     plugins: [
+      {
+        name: "by-need",
+        resolveId: (id, importer = "") =>
+          id in BY_NEED && importer.includes("commander") ? `\0${id}` : undefined,
+        load: (id) => BY_NEED[id.slice(1)],
+      },
       {
         name: "sources",
         transform(code, id) {

@@ -10,6 +10,8 @@ import type { Place } from "../subject.ts";
 
 const SANDBOXER = fileURLToPath(new URL("../../apps/cli/bin/sandboxer", import.meta.url));
 
+const LIVING = ["provisioning", "running", "paused"] as const;
+
 export interface GatewayProcess {
   readonly client: Client;
   readonly url: string;
@@ -37,6 +39,8 @@ export async function openGatewayProcess(
       XDG_CACHE_HOME: join(scratch, "cache"),
     },
     stdio: ["ignore", "pipe", "inherit"],
+    // Ctrl-C at the terminal is the bench's: a gateway that heard it too would leave its sandboxes alive.
+    detached: true,
   });
   try {
     const [line] = (await once(createInterface({ input: up.stdout }), "line")) as [string];
@@ -51,9 +55,12 @@ export async function openGatewayProcess(
       residentMiB: () =>
         Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${up.pid}/status`, "utf8"))?.[1]) / 1024,
       async close() {
-        for await (const sandbox of client.sandboxes.all({ states: ["running"] })) await sandbox.destroy();
-        await end(up);
-        endProcessesOf(join(home, "engine"));
+        try {
+          for await (const sandbox of client.sandboxes.all({ states: LIVING })) await sandbox.destroy();
+        } finally {
+          await end(up);
+          endProcessesOf(join(home, "engine"));
+        }
       },
     };
   } catch (error) {

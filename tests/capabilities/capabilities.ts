@@ -104,7 +104,12 @@ export const CAPABILITIES = {
   /** E2B's own package for Python, from wherever this machine's pip has its packages. */
   "python-e2b": async () => {
     await ensureDebianPackage("python3-venv");
-    return { python: await pythonWith("e2b") };
+    return { python: join(await pythonWith("python3", "e2b"), "bin", "python3") };
+  },
+  /** Tables and figures for Debian's own Python, in a folder that a sandbox can be shown. */
+  "python-science": async () => {
+    await ensureDebianPackage("python3-venv");
+    return { folder: await pythonWith("/usr/bin/python3", "pandas", "matplotlib") };
   },
   /** Programs that fetch things, none of which knows of any guard. */
   "egress-clients": async () => {
@@ -113,6 +118,12 @@ export const CAPABILITIES = {
       if (!paths.some((path) => existsSync(path))) await ensureDebianPackage(name);
     }
     return { go: GO.find((path) => existsSync(path)) ?? "go" };
+  },
+  /** OpenSSH, both sides of it. */
+  sshd: async () => {
+    await CAPABILITIES.root();
+    await ensureDebianPackage("openssh-client");
+    return program("openssh-server", "/usr/sbin/sshd");
   },
   bubblewrap: () => program("bubblewrap", "/usr/bin/bwrap"),
   runc: () => program("runc", "/usr/sbin/runc"),
@@ -139,21 +150,21 @@ export type Capability = keyof typeof CAPABILITIES;
 export type Given<Name extends Capability> = Awaited<ReturnType<(typeof CAPABILITIES)[Name]>>;
 
 /** In a folder of the tests' own; nothing of the machine's Python is changed. */
-async function pythonWith(name: string): Promise<string> {
-  const folder = join(homedir(), ".cache", "sandboxer-tests", `python-${name}`);
+async function pythonWith(made: string, ...names: string[]): Promise<string> {
+  const folder = join(homedir(), ".cache", "sandboxer-tests", `python-${names.join("-")}`);
   const python = join(folder, "bin", "python3");
-  const works = () => run(python, ["-c", `import ${name}`]);
+  const works = () => run(python, ["-c", `import ${names.join(", ")}`]);
   try {
     await works();
   } catch {
-    await run("python3", ["-m", "venv", folder]);
-    const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", name];
-    await run(python, install, { timeout: 120_000 }).catch(() => {
-      throw new Error(`pip cannot get ${name}: a mirror of Python's packages is needed`);
+    await run(made, ["-m", "venv", folder]);
+    const install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", ...names];
+    await run(python, install, { timeout: 240_000 }).catch(() => {
+      throw new Error(`pip cannot get ${names.join(", ")}: a mirror of Python's packages is needed`);
     });
     await works();
   }
-  return python;
+  return folder;
 }
 
 async function program(debianPackage: string, path: string): Promise<{ path: string }> {

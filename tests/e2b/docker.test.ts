@@ -1,4 +1,4 @@
-import { Sandbox } from "@e2b/code-interpreter";
+import { Sandbox, Volume } from "@e2b/code-interpreter";
 import { createClient } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -78,5 +78,19 @@ describe("one program for E2B, on two ways out", () => {
     const [here, there] = [await program("base", door.options), await program("in-docker", door.options)];
     expect(there).toEqual(here);
     expect(here).toMatchObject({ ran: "user\n/home/user\nyes\n", code: ["42\n"], input: "typed" });
+  }, 120_000);
+
+  it("works on one volume from both", async () => {
+    const volume = await Volume.create("shared", door.options);
+    for (const template of ["base", "in-docker"]) {
+      const sandbox = await Sandbox.create(template, {
+        ...door.options,
+        volumeMounts: { "/mnt/data": volume },
+      });
+      await sandbox.commands.run(`echo ${template} >> /mnt/data/log`);
+      await sandbox.kill();
+    }
+    expect(await volume.readFile("/log", { apiUrl: door.url })).toBe("base\nin-docker\n");
+    expect(await Volume.destroy(volume.volumeId, door.options)).toBe(true);
   }, 120_000);
 });

@@ -118,6 +118,33 @@ Shown()`;
     expect((await sandbox.runCode("left")).text).toBe("1");
   });
 
+  it("outlives the gateway, with its names and its contexts", async () => {
+    const context = await sandbox.createCodeContext({ language: "bash", cwd: "/tmp" });
+    const idle = await sandbox.createCodeContext({ cwd: "/tmp" });
+    await sandbox.runCode("here=before", { context });
+    await sandbox.runCode("kept = [1, 2]");
+    // It goes on by itself while nobody listens, and its end is not taken for another's.
+    const left = sandbox
+      .runCode("import time\nfor n in range(20): print('late', n); time.sleep(0.1)")
+      .catch(() => {});
+    await expect
+      .poll(async () => (await sandbox.commands.list()).some(({ cmd }) => cmd === "python3"), {
+        timeout: 20_000,
+      })
+      .toBe(true);
+    const before = (await sandbox.listCodeContexts()).map(({ id }) => id).toSorted();
+    await door.gateway.close();
+    await left;
+    door = await openDoor(door.home);
+    sandbox = await Sandbox.connect(sandbox.sandboxId, door.options);
+    expect((await sandbox.listCodeContexts()).map(({ id }) => id).toSorted()).toEqual(before);
+    const seen = await sandbox.runCode("print('now'); kept");
+    expect(seen).toMatchObject({ text: "[1, 2]" });
+    expect(seen.logs.stdout.join("")).toBe("now\n");
+    expect((await sandbox.runCode("echo $here $PWD", { context })).logs.stdout).toEqual(["before /tmp\n"]);
+    expect((await sandbox.runCode("import os; os.getcwd()", { context: idle })).text).toBe("/tmp");
+  });
+
   it("says when a cell ended its own context", async () => {
     const context = await sandbox.createCodeContext();
     const { error } = await sandbox.runCode("import os; os._exit(3)", { context });

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createClient } from "@sandboxer/sdk";
 import { Sandbox, Template, waitForPort } from "e2b";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -60,6 +61,43 @@ describe("templates of E2B's own builder", () => {
     ]);
     await (await Sandbox.create("with-site:stable", door.options)).kill();
     await expect(Sandbox.create("with-site:other", door.options)).rejects.toThrow("not found");
+  });
+
+  it("are versions of a profile, which outlive the gateway with their tags", async () => {
+    const next = Template().fromTemplate("with-site").runCmd("echo two > version");
+    const { buildId } = await Template.build(next, "with-site:v2", door.options);
+    await door.gateway.close();
+    door = await openDoor(door.home);
+    const client = createClient({ url: door.url, apiKey: door.gateway.apiKey });
+    const versions = (await client.profiles.list()).filter(({ name }) => name === "with-site");
+    expect(versions.map(({ version }) => version)).toEqual([1, 2]);
+    const read = async (template: string) => {
+      const sandbox = await Sandbox.create(template, door.options);
+      const { stdout } = await sandbox.commands.run("cat made/by version 2>/dev/null; true");
+      await sandbox.kill();
+      return stdout;
+    };
+    expect(await read("with-site")).toBe("user\ntwo\n");
+    expect(await read("with-site:v2")).toBe("user\ntwo\n");
+    expect(await read("with-site:stable")).toBe("user\n");
+    const native = await client.sandboxes.create({ profile: "with-site@1" });
+    expect((await native.run(["cat", "/home/user/made/by"])).exit).toMatchObject({ code: 0 });
+    await native.destroy();
+    const told = { templateId: "with-site", buildId };
+    expect(await Template.getBuildStatus(told, door.options)).toMatchObject({ status: "ready" });
+    await Template.removeTags("with-site", "stable", door.options);
+    await expect(Sandbox.create("with-site:stable", door.options)).rejects.toThrow("not found");
+    expect(await client.store.prune({ dryRun: true })).toMatchObject({ stored: [] });
+    expect(await Sandbox.deleteSnapshot("with-site", door.options)).toBe(true);
+    expect(await Template.exists("with-site", door.options)).toBe(false);
+  });
+
+  it("have names that profiles cannot have", async () => {
+    const name = "7_of-a-name-that-is-longer-than-any-profile-has";
+    await Template.build(Template().fromBaseImage().runCmd("echo yes > said"), name, door.options);
+    const sandbox = await Sandbox.create(name, door.options);
+    expect(await sandbox.files.read("said")).toBe("yes\n");
+    await sandbox.kill();
   });
 
   it("say which step failed, and leave nothing running", async () => {

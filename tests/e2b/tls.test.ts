@@ -63,19 +63,21 @@ describe("E2B's own client, by names and TLS on the same port", () => {
   });
   afterAll(() => door?.close());
 
-  it("works inside sandboxes and reaches their ports", async () => {
+  const cwd = fileURLToPath(new URL(".", import.meta.url));
+  const named = async () => {
     const resolver = join(door.home, "resolver.cjs");
     await writeFile(resolver, RESOLVER);
-    const { port } = new URL(door.url);
-    const env = {
+    return {
       PATH: process.env.PATH,
       E2B_API_KEY: door.gateway.apiKey,
-      E2B_DOMAIN: `preview.localhost:${port}`,
+      E2B_DOMAIN: `preview.localhost:${new URL(door.url).port}`,
       NODE_EXTRA_CA_CERTS: join(door.home, "tls.pem"),
       NODE_OPTIONS: `--require ${resolver}`,
-      SERVER: fileURLToPath(new URL("port-server.py", import.meta.url)),
     };
-    const cwd = fileURLToPath(new URL(".", import.meta.url));
+  };
+
+  it("works inside sandboxes and reaches their ports", async () => {
+    const env = { ...(await named()), SERVER: fileURLToPath(new URL("port-server.py", import.meta.url)) };
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", PROGRAM], { cwd, env });
     const told = JSON.parse(stdout);
     expect(told.open[0]).toBe(200);
@@ -89,6 +91,21 @@ describe("E2B's own client, by names and TLS on the same port", () => {
     expect(told.socket).toBe("hi");
     expect(told.signed).toBe(true);
     expect(told.gone).toEqual({ sandboxId: told.id, message: "The sandbox was not found", code: 502 });
+  });
+
+  it("runs code by names too", async () => {
+    const code = `
+import { Sandbox } from "@e2b/code-interpreter";
+const sandbox = await Sandbox.create({ timeoutMs: 60_000, network: { allowPublicTraffic: false } });
+await sandbox.runCode("x = 6");
+const context = await sandbox.createCodeContext({ language: "bash" });
+const told = [(await sandbox.runCode("x * 7")).text, (await sandbox.runCode("echo $PWD", { context })).logs.stdout];
+console.log(JSON.stringify([...told, await sandbox.kill()]));`;
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", code], {
+      cwd,
+      env: await named(),
+    });
+    expect(JSON.parse(stdout)).toEqual(["42", ["/home/user\n"], true]);
   });
 
   it("shows a certificate that vouches for its own names only, and keeps its key to itself", async () => {

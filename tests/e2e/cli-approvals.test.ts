@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -71,6 +72,53 @@ describe("sandboxer approvals", () => {
     expect((await cli.run(["approvals", "approve", elevation.stdout.trim()])).stderr).toContain(
       "whoever asks",
     );
+  });
+
+  it("a key pressed before a question was shown answers nothing", async () => {
+    const sandbox = await agent.sandboxes.create({ profile: "careful" });
+    const child = spawn("script", ["-qec", cli.commandLine(["approvals", "watch"]), "/dev/null"], {
+      env: cli.environment,
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    let seen = "";
+    child.stdout.setEncoding("utf8").on("data", (part: string) => (seen += part));
+    const stateOf = async (id: string) => (await agent.approvals.get(id)).state;
+    const offered = (id: string) =>
+      expect
+        .poll(() => seen.slice(seen.indexOf(id)), { timeout: 30_000 })
+        .toMatch(/^apr_.*[\s\S]*?key: later/);
+    try {
+      const first = await question(sandbox.run(["echo", "first"]));
+      await offered(first);
+      // What stands behind the answer is nobody's answer either.
+      child.stdin.write("nyyy");
+      await expect.poll(() => stateOf(first), { timeout: 30_000 }).toBe("denied");
+      child.stdin.write("y");
+      await sleep(1_000);
+      const second = await question(sandbox.run(["echo", "second"]));
+      await offered(second);
+      child.stdin.write("n");
+      await expect.poll(() => stateOf(second), { timeout: 30_000 }).not.toBe("pending");
+      expect(await stateOf(second)).toBe("denied");
+    } finally {
+      const closed = once(child, "close");
+      child.kill("SIGTERM");
+      await closed;
+    }
+  });
+
+  it("verify shows its checks, and its sandbox ends, where a destroy waits for somebody", async () => {
+    const file = join(home, "lasting.yaml");
+    await writeFile(
+      file,
+      "schema: 1\nname: lasting\napprovals: [sandbox.destroy]\nverify: [[sh, -c, exit 0]]\n",
+    );
+    expect((await cli.run(["profiles", "publish", file])).code).toBe(0);
+    const verified = await cli.run(["profiles", "verify", "lasting"]);
+    expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining("ok  sh -c exit 0") });
+    const [, id = ""] = /([a-z0-9]{20}) ends by itself/.exec(verified.stderr) ?? [];
+    const { expiresAtMs } = JSON.parse((await cli.run(["inspect", id, "--json"])).stdout);
+    expect(expiresAtMs - Date.now()).toBeLessThan(61_000);
   });
 
   it("answers on a terminal with a key", async () => {

@@ -1,12 +1,14 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { removeEngine } from "../conformance/remove-engine.ts";
 import { cliOf } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const VALUE = "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyz";
 
@@ -23,7 +25,7 @@ describe("sandboxer secrets", () => {
       stderr: "",
     });
     const listed = await run(["secrets", "ls"]);
-    expect(listed.stdout).toMatch(/MODEL_KEY +vault: +api\.example\.com header:x-api-key/);
+    expect(listed.stdout).toMatch(/MODEL_KEY +kept here +api\.example\.com\/v1\/\*\* header:x-api-key/);
     const json = await run(["secrets", "ls", "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject([
       {

@@ -128,8 +128,52 @@ describe("diff on a terminal", () => {
     for (const bad of ["\x1b]52", "\x07"]) expect(text).not.toContain(bad);
     const { stdout } = await cli.run(["diff", "drawn"]);
     expect(stdout, "a program reads the patch itself").toContain("+\x1b]52;c;aGk=\x07\ttabbed");
+    for (const verb of ["diff", "apply", "rollback"]) {
+      const slip = await cli.run([verb, "drawn", "fiel"]);
+      expect(slip, verb).toMatchObject({ code: 66, stderr: expect.stringContaining("there is no fiel") });
+    }
+    const lines = "i=0; while [ $i -lt 40000 ]; do echo line-$i; i=$((i+1)); done > many";
+    await cli.run(["exec", "drawn", "--cwd", "/workspace", "--", "sh", "-c", lines]);
+    const piped = `${cli.commandLine(["diff", "drawn"])} | head -1; echo "\${PIPESTATUS[0]}"`;
+    const { stdout: firstOfIt, stderr } = await promisify(execFile)("bash", ["-c", piped], {
+      env: cli.environment,
+    });
+    expect([firstOfIt.trim().split("\n").at(-1), stderr], "who leaves ends it, quietly").toEqual(["141", ""]);
     await cli.run(["rm", "drawn"]);
     await rm(project, { recursive: true, force: true });
+  });
+});
+
+describe("an end that the command did not choose", () => {
+  it("is said in one line, and one that it chose is not", async () => {
+    expect(await cli.run(["run", "--timeout", "200ms", "--", "sleep", "30"])).toMatchObject({
+      code: 124,
+      stderr: expect.stringContaining("ended: the time of --timeout was up\n"),
+    });
+    expect(await cli.run(["run", "--", "sh", "-c", "kill -9 $$"]), "by its own hand").toMatchObject({
+      code: 137,
+      stderr: expect.not.stringContaining("ended:"),
+    });
+  });
+
+  it("comes by kill for what was left running, and not before it is asked for", async () => {
+    await cli.run(["create", "--name", "left"]);
+    const { stdout } = await cli.run(["exec", "-d", "left", "--", "sleep", "300"]);
+    const process = stdout.trim();
+    expect((await cli.run(["ps", "left"])).stdout).toContain("sleep 300");
+    expect((await cli.run(["kill", "left", process, "--signal", "nosuch"])).code).toBe(2);
+    expect(await cli.run(["kill", "left", process, "-s", "SIGKILL"])).toMatchObject({ code: 0, stderr: "" });
+    await expect
+      .poll(async () => (await cli.run(["ps", "left", "--all"])).stdout, { timeout: 30_000 })
+      .toMatch(/exit 137.*sleep 300/);
+    expect(await cli.run(["kill", "left", process])).toMatchObject({ code: 66 });
+    expect((await cli.run(["exec", "left", "echo", "-n", "--", "-e"])).stdout, "its own options").toBe(
+      "-- -e",
+    );
+    expect((await cli.run(["diff", "left"])).stderr).toContain("create -w .");
+    await cli.run(["pause", "left"]);
+    expect((await cli.run(["exec", "left", "--", "true"])).stderr).toContain("`sandboxer resume left`");
+    await cli.run(["rm", "left"]);
   });
 });
 
@@ -144,12 +188,21 @@ describe("mistakes", () => {
     [["exec", "demo"], 2, "sandboxer exec build -- ls -la"],
     [["exec", "nosuch", "--", "true"], 66, "sandboxer ls"],
     [["create", "--ttl", "soon"], 2, "90s, 30m or 1h30m"],
+    [["create", "--ttl", "8d"], 2, "at most 7d"],
     [["rm"], 2, "sandboxer ls"],
     [["completion", "csh"], 2, "bash, fish, zsh"],
     [["preview", "demo", "0x10"], 2, "0 to 65535"],
+    [["budget", "set", "abc"], 2, "dollars such as 2.50"],
+    [["attach"], 2, "--fresh or --reuse"],
+    [["snapshots", "import", "/nosuch/x.tar"], 66, "/nosuch/x.tar"],
+    [["images", "import", "/nosuch/x.tar"], 66, "/nosuch/x.tar"],
+    [["snapshots", "export", "snp_x", "/nosuch/x.tar"], 66, "/nosuch"],
+    [["backup", "/nosuch/x.db"], 66, "/nosuch"],
   ])("%j says what to do instead", async (args, code, said) => {
     expect(await cli.run(args)).toMatchObject({ code, stderr: expect.stringContaining(said), stdout: "" });
-    const asJson = await cli.run([args[0] ?? "", "--json", ...args.slice(1)]);
+    // Behind the command's own name, which may be two words.
+    const at = ["budget", "snapshots", "images"].includes(args[0] ?? "") ? 2 : 1;
+    const asJson = await cli.run(args.toSpliced(at, 0, "--json"));
     expect(JSON.parse(asJson.stderr)).toMatchObject({
       error: { code: expect.any(String), hint: expect.any(String) },
     });
@@ -187,7 +240,7 @@ describe("help", () => {
     const names = [...stdout.matchAll(/^ {2}([a-z]+)(?: \[| {2})/gm)].map(([, name]) => name ?? "");
     expect(names.length).toBeGreaterThan(20);
     for (const name of ["run", "create", "exec", "shell", "rm", "inspect", "preview", "completion"]) {
-      expect((await cli.run([name, "--help"])).stdout, name).toMatch(/Example:\n {2}\$ .*sandboxer/);
+      expect((await cli.run([name, "--help"])).stdout, name).toMatch(/Examples?:\n {2}\$ .*sandboxer/);
     }
   });
 

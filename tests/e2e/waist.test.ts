@@ -214,7 +214,7 @@ describe("the waist, from outside", () => {
 
     expect((await cli("route", "explain")).stdout).toContain("local");
     const dear = await cli("route", "explain", "--max-price", "1.00", "--extensions", "local");
-    expect(dear).toMatchObject({ code: 69, stdout: expect.stringContaining("costs 3600000") });
+    expect(dear).toMatchObject({ code: 69, stdout: expect.stringContaining("costs $3.60") });
 
     const audit = await cli("audit", "verify");
     expect(audit).toMatchObject({ code: 0, stdout: expect.stringContaining("unbroken") });

@@ -19,9 +19,14 @@ describe("the walk does what it says", () => {
     onTestFinished(() => removeEngine(join(home, "engine"), place));
     const page = readFileSync(join(root, "docs/walk.md"), "utf8");
     const [, block = ""] = /^```sh\n([\s\S]*?)^```$/m.exec(page) ?? [];
-    const script = block.replaceAll("npx sandboxer", join(root, "node_modules/.bin/sandboxer"));
-    const env = { ...process.env, SANDBOXER_HOME: home, TMPDIR: place, NO_COLOR: "1" };
-    const { stdout, stderr } = await promisify(execFile)("sh", ["-euc", script], { env, timeout: 110_000 });
+    const env = {
+      ...process.env,
+      PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
+      SANDBOXER_HOME: home,
+      TMPDIR: place,
+      NO_COLOR: "1",
+    };
+    const { stdout, stderr } = await promisify(execFile)("sh", ["-euc", block], { env, timeout: 110_000 });
     expect(stderr).toBe("");
     expect(stdout).toContain("-two\n+zwei\n");
     expect(stdout).toContain("tool\nnew\n");

@@ -39,15 +39,15 @@ describe("secrets and questions in a container", () => {
   const model = (one: Sandbox) => ask(one, '-H "x-api-key: $MODEL_KEY" -d {} https://model.test/v1/messages');
   const requests = async () => (await bench.lab.look()).records.filter(({ kind }) => kind === "request");
 
-  it("SE-1 SE-2 SE-6 its key works, is nowhere inside or in docker's words, and goes nowhere else", async () => {
+  it("SE-1 SE-2 SE-6 SE-9 its key works, is nowhere inside or in docker's words, and goes nowhere else", async () => {
     expect(await model(sandbox)).toContain("four");
-    const { stdout } = await promisify(execFile)(given.docker.cli, [
-      ...["--host", given.docker.host, "inspect", "--size"],
-      (await promisify(execFile)(given.docker.cli, ["--host", given.docker.host, "ps", "-q"])).stdout
-        .trim()
-        .split("\n")[0] ?? "",
-    ]);
-    expect(stdout).toContain("Config");
+    const docker = async (...args: string[]) =>
+      (await promisify(execFile)(given.docker.cli, ["--host", given.docker.host, ...args])).stdout;
+    const container = (
+      await docker("ps", "-q", "--filter", `label=dev.sandboxer.sandbox=${sandbox.id}`)
+    ).trim();
+    const stdout = await docker("inspect", "--size", container);
+    expect(stdout).toContain(sandbox.id);
     expect(holds(stdout, KEY)).toEqual([]);
     const inside = await sandbox.run(["sh", "-c", "cat /proc/[0-9]*/environ; cat /home/user/* 2>/dev/null"], {
       user: "root",

@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, type Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { WORLD } from "./lab/lab.ts";
+import { guardProcesses } from "./lab/processes.ts";
 import { type Bench, curl, openBench, probe, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
@@ -205,18 +205,3 @@ print("all")`;
     await again.destroy();
   });
 });
-
-/** The processes of this bench's guard whose command line says so. */
-function guardProcesses(home: string, what: string): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
-        return line.includes(`${home}/guard`) && line.includes(what) && !line.startsWith("nsenter");
-      } catch {
-        return false;
-      }
-    });
-}

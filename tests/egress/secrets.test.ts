@@ -103,6 +103,25 @@ describe("a secret that never enters", () => {
     expect(text(stdout)).not.toContain("secrets.key");
   });
 
+  it("SE-7 what has it in memory leaves no dump, and is not inside to be looked at", async () => {
+    const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+    const guards = pids.filter((pid) => {
+      const line = readOrNone(`/proc/${pid}/cmdline`);
+      return line.includes(bench.home) && /guard\/main\.ts|\0relay\0/.test(line);
+    });
+    expect(guards.length, "the guard and its relay").toBeGreaterThanOrEqual(2);
+    for (const pid of guards) {
+      expect(readOrNone(`/proc/${pid}/limits`)).toMatch(/Max core file size +0 +0 /);
+      const outside = readOrNone(`/proc/${pid}/status`).match(/^Pid:\t(\d+)$/m)?.[1] ?? "";
+      const seen = await sandbox.run(["sh", "-c", `cat /proc/${outside}/environ /proc/${outside}/cmdline`], {
+        user: "root",
+      });
+      expect(text(seen.stdout)).not.toContain(bench.home);
+    }
+    const own = await sandbox.run(["cat", "/proc/self/cmdline"]);
+    expect(text(own.stdout), "control: its own it sees").toContain("cmdline");
+  });
+
   it("refuses a secret that is not there or has nowhere to go", async () => {
     const guarded = { egress: "guarded" as const };
     const none = bench.client.sandboxes.create({ network: guarded, secrets: ["NOSUCH"] });

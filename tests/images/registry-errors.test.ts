@@ -102,27 +102,34 @@ describe("what registries can do", () => {
   let lab: Lab;
   let registry: FalseRegistry;
   let elsewhere: FalseRegistry;
+  /** Nobody has named this one: it stands for anything this machine can reach. */
+  let inside: FalseRegistry;
   let ref: string;
   let folder: string;
 
   beforeAll(async () => {
-    [registry, elsewhere] = await Promise.all([startFalseRegistry(image), startFalseRegistry(image)]);
+    [registry, elsewhere, inside] = await Promise.all([
+      startFalseRegistry(image),
+      startFalseRegistry(image),
+      startFalseRegistry(image),
+    ]);
     ref = `${registry.host}/tools:1`;
     const login = Buffer.from(`${LOGIN.username}:${LOGIN.password}`).toString("base64");
     folder = await mkdtemp(join(tmpdir(), "sandboxer-login-"));
     const credentials = join(folder, "config.json");
     await writeFile(credentials, JSON.stringify({ auths: { [registry.host]: { auth: login } } }));
-    lab = await openLab({ registries: [registry.host], credentials });
+    lab = await openLab({ registries: [registry.host, elsewhere.host], credentials });
   });
   beforeEach(() => {
     registry.meddle = () => false;
     registry.asked.length = 0;
     elsewhere.asked.length = 0;
+    inside.asked.length = 0;
   });
   afterAll(async () => {
     await lab?.close();
     await rm(folder, { recursive: true, force: true });
-    await Promise.all([registry?.close(), elsewhere?.close()]);
+    await Promise.all([registry?.close(), elsewhere?.close(), inside?.close()]);
   });
 
   it.each(CASES)("%s is %s, and nothing is kept", async (_, code, meddle) => {
@@ -160,6 +167,57 @@ describe("what registries can do", () => {
     expect(elsewhere.asked.every(({ authorization }) => authorization === undefined)).toBe(true);
     expect(registry.asked.some(({ authorization }) => authorization?.startsWith("Basic "))).toBe(true);
     await lab.images.remove(ref);
+  });
+
+  const portOf = (host: string) => host.split(":").at(-1);
+  it.each([
+    [
+      "a layer",
+      (to: string) =>
+        where(
+          "/blobs/",
+          away((path) => `http://${to}${path}`),
+        ),
+    ],
+    [
+      "a manifest",
+      (to: string) =>
+        where(
+          "/manifests/",
+          away((path) => `http://${to}${path}`),
+        ),
+    ],
+    [
+      "a token",
+      (to: string): Meddle =>
+        (_, response) =>
+          Boolean(response.writeHead(401, { "www-authenticate": `Bearer realm="http://${to}/token"` }).end()),
+    ],
+  ])("EG-15 leads nobody inside with the way to %s", async (_, lead) => {
+    const spellings = [
+      inside.host,
+      "localhost",
+      "127.1",
+      "2130706433",
+      "0x7f.1",
+      "[::1]",
+      "[::ffff:127.0.0.1]",
+    ];
+    for (const spelling of spellings) {
+      const to = spelling === inside.host ? spelling : `${spelling}:${portOf(inside.host)}`;
+      registry.meddle = lead(to);
+      const failure = await lab.images.pull(ref, {}).catch((error) => error);
+      expect({ to, code: failure?.code }).toEqual({ to, code: "policy_denied" });
+    }
+    registry.meddle = lead("169.254.169.254");
+    await expect(lab.images.pull(ref, {})).rejects.toMatchObject({ code: "policy_denied" });
+    expect(inside.asked).toEqual([]);
+    expect(await lab.left()).toEqual([]);
+    // Control: the same way to somebody who is named.
+    registry.meddle = lead(elsewhere.host);
+    await lab.images.pull(ref, {}).catch(() => {});
+    expect(elsewhere.asked.length).toBeGreaterThan(0);
+    await lab.images.remove(ref).catch(() => {});
   });
 
   it("gets a token where one is asked for, and shows it with every request", async () => {

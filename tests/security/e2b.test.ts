@@ -208,6 +208,67 @@ describe("what is broken on purpose", () => {
     );
   });
 
+  it("input in a stream reaches its process, and one that is broken says why", async () => {
+    const cat = await sandbox.commands.run("cat", { background: true, stdin: true });
+    const message = (value: object) => {
+      const text = JSON.stringify(value);
+      return frame(0, Buffer.byteLength(text), text);
+    };
+    const start = message({ start: { process: { pid: cat.pid } } });
+    const data = message({ data: { input: { stdin: Buffer.from("fed\n").toString("base64") } } });
+    const feed = async (...frames: Buffer[]) => {
+      const type = { "content-type": "application/connect+json" };
+      const { text } = await inside("/process.Process/StreamInput", type, Buffer.concat(frames));
+      const at = text.lastIndexOf("\u0002\u0000");
+      return JSON.parse(text.slice(at + 5)).error?.code;
+    };
+    expect(await feed(start, data, message({ keepalive: {} }), data)).toBeUndefined();
+    await cat.closeStdin();
+    expect((await cat.wait()).stdout).toBe("fed\nfed\n");
+    expect(await feed(data)).toBe("invalid_argument");
+    expect(await feed(start.subarray(0, 9))).toBe("invalid_argument");
+    expect(await feed(frame(0, 4_000_000_000, "{}"))).toBe("resource_exhausted");
+    expect(await feed(start)).toBe("not_found");
+  });
+
+  it("streams of a sandbox that is killed under them all end", async () => {
+    const own = await Sandbox.create("base", optionsOf(tenants.ownerKey));
+    await own.commands.run("head -c 200000000 /dev/zero > large");
+    const core = tenants.gateway.core;
+    const access = await core.openAccess(await core.authenticate(tenants.ownerKey), own.sandboxId);
+    const headers = { "e2b-sandbox-id": own.sandboxId, "x-access-token": access };
+    const streamed = { ...headers, "content-type": "application/connect+json" };
+    const message = (value: object) => {
+      const text = JSON.stringify(value);
+      return frame(0, Buffer.byteLength(text), text);
+    };
+    const sleep = { process: { cmd: "/bin/sleep", args: ["600"] } };
+    const post = (path: string, more: Record<string, string>, body: BodyInit) =>
+      fetch(`${url}${path}`, { method: "POST", headers: more, body });
+    const answers = await Promise.all([
+      post("/process.Process/Start", streamed, message(sleep)),
+      post("/filesystem.Filesystem/WatchDir", streamed, message({ path: "/home/user" })),
+      post(
+        "/execute",
+        { ...headers, "e2b-sandbox-port": "49999", "content-type": "application/json" },
+        JSON.stringify({ code: "import time; time.sleep(600)" }),
+      ),
+      fetch(`${url}/files?path=large`, { headers }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    await own.kill();
+    // Cut off or ended: nobody waits for what is gone.
+    const ends = await Promise.allSettled(answers.map((answer) => answer.arrayBuffer()));
+    expect(ends).toHaveLength(4);
+    expect(ends[3]?.status).toBe("rejected");
+    const again = await ask("/process.Process/List", {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: "{}",
+    });
+    expect(again.json).toEqual({ sandboxId: own.sandboxId, message: "The sandbox was not found", code: 502 });
+  });
+
   it("users and names that are none", async () => {
     const authorization = `Basic ${Buffer.from("../root:").toString("base64")}`;
     const json = { "content-type": "application/json" };

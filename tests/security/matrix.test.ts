@@ -21,7 +21,7 @@ import {
   requestOf,
   wrongFor,
 } from "./matrix/operations.ts";
-import { absent, openTenants, type Tenants } from "./matrix/tenants.ts";
+import { absent, NARROW, openTenants, READING, type Tenants } from "./matrix/tenants.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
@@ -37,6 +37,9 @@ const OWNED = GUARDED.filter(
 );
 /** Any key may ask for a connection, and is told of none but those it opened itself. */
 const RIGHTFUL = GUARDED.filter(({ needs, path }) => needs && !path.includes("{connection}"));
+
+/** Whatever a key may do, these are for the org's first one. */
+const ROOTS_ALONE = ["GET /v1/audit/verify"];
 
 describe("AZ-1 every route, for everybody who may not", () => {
   let tenants: Tenants;
@@ -94,6 +97,23 @@ describe("AZ-1 every route, for everybody who may not", () => {
     const answer = await ask(operation, { named: owned, apiKey: tenants.powerlessKey });
     expect(answer).toMatchObject({ status: 403, code: "policy_denied" });
   });
+
+  it.each(each(RIGHTFUL))(
+    "%s: a key that only reads, and one with a part of its giver's rights",
+    async (_, operation) => {
+      for (const [who, rights] of [
+        ["readOnly", READING],
+        ["attenuated", NARROW],
+      ] as const) {
+        const may =
+          rights.some((right) => right === operation.needs) && !ROOTS_ALONE.includes(operation.name);
+        const [theirs, none] = await compare(operation, tenants[`${who}Key`]);
+        expect(theirs?.code === "policy_denied", `${who} ${theirs?.text}`).toBe(!may);
+        // Refused or let in, it learns nothing of what is there.
+        if (!may || hiddenFrom(pathNamesOf(operation)).length > 0) expect(theirs, who).toEqual(none);
+      }
+    },
+  );
 
   it("knows everything that a request can name, wherever it stands", () => {
     expect(unknownNamings(GUARDED)).toEqual([]);

@@ -169,6 +169,11 @@ describe("AZ-8 words that look like something else", () => {
       ),
       { numRuns: 60 },
     );
+    for (const folder of HOSTILE.filter((word) => word !== "../..")) {
+      await sandbox.files.mkdir(folder);
+      const { stdout } = await sandbox.run(["pwd"], { cwd: folder });
+      expect(new TextDecoder().decode(stdout)).toBe(`/home/user/${folder}\n`);
+    }
     for (const user of HOSTILE) {
       await expect(sandbox.run(["true"], { user })).rejects.toMatchObject({ code: "no_such_user" });
     }

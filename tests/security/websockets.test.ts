@@ -5,7 +5,7 @@ import { createClient, type Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { requires } from "../capabilities/requires.ts";
-import { openTenants, type Tenants } from "./matrix/tenants.ts";
+import { NARROW, openTenants, READING, type Tenants } from "./matrix/tenants.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
@@ -89,6 +89,28 @@ describe("AZ-7 a WebSocket", () => {
     await tenants.gateway.core.destroy(theirs, own.id);
   });
 
+  it("runs nothing for a key that only reads, nor is it accepted for one without any right", async () => {
+    expect(await statusOf(open({ key: tenants.powerlessKey }))).toBe(403);
+    const reader = await tenants.root.keys.create({ name: "looks", operations: READING });
+    const seen = await tenants.root.sandboxes.create({ ttlMs: 60_000, visibility: "org" });
+    const path = `/v1/sandboxes/${seen.id}/exec`;
+    const socket = open({ key: reader.apiKey, path });
+    await once(socket, "open");
+    socket.send(JSON.stringify({ type: "exec", request: { argv: ["touch", "/tmp/ran"] } }));
+    const { replies } = await messages(socket);
+    expect(replies).toMatchObject([{ type: "error", error: { code: "policy_denied" } }]);
+    await expect(seen.files.stat("/tmp/ran")).rejects.toMatchObject({ code: "path_not_found" });
+    const worker = await tenants.root.keys.create({ name: "works", operations: NARROW });
+    const control = open({ key: worker.apiKey, path });
+    await once(control, "open");
+    control.send(JSON.stringify({ type: "exec", request: { argv: ["true"] } }));
+    expect(
+      (await messages(control)).replies.map(({ type }) => type),
+      "control",
+    ).toEqual(["started", "exit"]);
+    await seen.destroy();
+  });
+
   it.each([
     ["no JSON", "{"],
     ["another form", '{"type":"exec","request":{"argv":[]}}'],
@@ -108,6 +130,53 @@ describe("AZ-7 a WebSocket", () => {
     await once(socket, "open");
     socket.send(Buffer.alloc(2 << 20));
     expect((await messages(socket)).code).toBe(1009);
+  });
+
+  it("closes at a frame that says it is a gigabyte, before any of it has come", async () => {
+    const { port } = new URL(tenants.gateway.url ?? "");
+    const socket = connect(Number(port), "127.0.0.1");
+    const offers = [EXEC_PROTOCOL, protocolOf(tenants.ownerKey)].join(", ");
+    const lines = [
+      `GET /v1/sandboxes/${sandbox.id}/exec HTTP/1.1`,
+      `Host: 127.0.0.1:${port}`,
+      "Connection: Upgrade",
+      "Upgrade: websocket",
+      "Sec-WebSocket-Version: 13",
+      `Sec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}`,
+      `Sec-WebSocket-Protocol: ${offers}`,
+    ];
+    socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+    const parts: Buffer[] = [];
+    socket.on("data", (part) => parts.push(part));
+    const heard = () => Buffer.concat(parts);
+    await expect.poll(() => heard().toString("latin1"), { timeout: 20_000 }).toMatch(/ 101 [\s\S]*\r\n\r\n/);
+    const answered = heard().indexOf("\r\n\r\n") + 4;
+    const before = process.memoryUsage().rss;
+    // A whole binary message, masked, its length in eight bytes.
+    const head = Buffer.alloc(14);
+    head.set([0x82, 0xff]);
+    head.writeBigUInt64BE(1n << 30n, 2);
+    const closed = once(socket, "close", { signal: AbortSignal.timeout(20_000) });
+    socket.write(head);
+    await closed;
+    const said = heard().subarray(answered);
+    expect([said[0], said.readUInt16BE(2)], "a close frame: too big").toEqual([0x88, 1009]);
+    expect(process.memoryUsage().rss - before, "nothing was set aside for it").toBeLessThan(256 << 20);
+  });
+
+  it("ends when its key's time is up in the middle of a stream, and takes the command along", async () => {
+    const until = async (lastsMs: number) => {
+      const given = { name: "brief", expiresAtMs: Date.now() + lastsMs };
+      const { apiKey } = await tenants.owner.keys.create(given);
+      const agent = createClient({ url: tenants.gateway.url ?? "", apiKey });
+      const mine = await agent.sandboxes.create({ ttlMs: 60_000 });
+      return mine.exec({ argv: ["sleep", "60"] }, { over: "websocket" });
+    };
+    // On a machine that is busy the key may be over before the command has begun: then with more time.
+    const process = await until(3_000).catch(() => until(20_000));
+    await expect(process.events[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: "unauthenticated",
+    });
   });
 
   it("ends when its key does, and takes the command along", async () => {

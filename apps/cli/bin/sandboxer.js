@@ -1,5 +1,4 @@
 // Plain JavaScript that any node can read: it finds a node new enough, then hands over to ../src.
-import { spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import module, { createRequire } from "node:module";
 import { homedir } from "node:os";
@@ -9,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const NEEDED = 24;
 
 if (Number(process.versions.node.split(".")[0]) >= NEEDED) await start();
-else startWithNewerNode();
+else await startWithNewerNode();
 
 async function start() {
   hushExpectedWarnings();
@@ -44,12 +43,13 @@ function hushExpectedWarnings() {
   };
 }
 
-function startWithNewerNode() {
+async function startWithNewerNode() {
   const node = bundledNode();
   if (!node) {
     console.error(`error: sandboxer needs Node.js ${NEEDED} or newer; this is ${process.versions.node}`);
     process.exit(69);
   }
+  const { spawn } = await import("node:child_process");
   const child = spawn(node, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: "inherit",
   });

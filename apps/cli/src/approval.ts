@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Approval, SandboxerError } from "@sandboxer/contract";
 import type { Approvals } from "@sandboxer/sdk";
+import { type Keyboard, openKeyboard } from "./keyboard.ts";
 import { printable } from "./printable.ts";
 
 const LOOK_EVERY_MS = 500;
@@ -18,6 +19,10 @@ function wordsOf(action: Approval["action"]): string {
       const { method, protocol, host, port, path, query } = action;
       return `${method} ${protocol}://${host}:${port}${path}${query ? `?${query}` : ""}`;
     }
+    case "signature": {
+      const { key, fingerprint, host, hostKey = "not shown", user } = action;
+      return `sign a login as ${user} on ${host} (host key ${hostKey}) with ${key} (${fingerprint})`;
+    }
     case "operation":
       return `${action.operation} ${JSON.stringify(action.said)}`;
     case "elevation": {
@@ -30,6 +35,7 @@ function wordsOf(action: Approval["action"]): string {
 /** Shows each question once. On a terminal a key answers it: yes, yes for this sandbox, no, or later. */
 export async function watchApprovals(approvals: Approvals, asJson: boolean): Promise<never> {
   const seen = new Set<string>();
+  const keyboard = !asJson && process.stdin.isTTY ? openKeyboard() : undefined;
   for (;;) {
     const waiting = await approvals.list({ state: "pending" });
     for (const one of waiting.toReversed()) {
@@ -38,18 +44,17 @@ export async function watchApprovals(approvals: Approvals, asJson: boolean): Pro
       process.stdout.write(
         `${asJson ? JSON.stringify(one) : `${one.id} ${one.sandboxId ?? ""} ${inWords(one)}`}\n`,
       );
-      if (!asJson && process.stdin.isTTY) await answer(approvals, one);
+      if (keyboard) await answer(approvals, keyboard, one);
     }
     await sleep(LOOK_EVERY_MS);
   }
 }
 
-async function answer(approvals: Approvals, { id, action }: Approval): Promise<void> {
+async function answer(approvals: Approvals, keyboard: Keyboard, { id, action }: Approval): Promise<void> {
   const isCall = action.kind === "connection" || action.kind === "request";
-  process.stdout.write(
+  const key = await keyboard.press(
     `  [y]es once${isCall ? ", yes for this [s]andbox" : ""}, [n]o, any other key: later `,
   );
-  const key = await readKey();
   process.stdout.write(`${printable(key)}\n`);
   try {
     if (key === "y") await approvals.approve(id);
@@ -58,17 +63,4 @@ async function answer(approvals: Approvals, { id, action }: Approval): Promise<v
   } catch (error) {
     process.stdout.write(`  ${SandboxerError.from(error).message}\n`);
   }
-}
-
-function readKey(): Promise<string> {
-  const { stdin } = process;
-  stdin.setRawMode(true).resume();
-  return new Promise((resolve) => {
-    stdin.once("data", (bytes: Buffer) => {
-      stdin.setRawMode(false).pause();
-      const key = bytes.toString("latin1", 0, 1);
-      if (key === "\u0003" || key === "\u0004") process.exit(130);
-      resolve(key);
-    });
-  });
 }

@@ -6,7 +6,7 @@ interface Sandboxes {
   create(body: CreateBody, once?: Once): Promise<Handle>;
   get(idOrName: string): Promise<Handle>;
 }
-export type Handle = Pick<Sandbox, "id" | "info" | "exec" | "workspace" | "destroy"> & {
+export type Handle = Pick<Sandbox, "id" | "info" | "exec" | "workspace" | "metrics" | "destroy"> & {
   through(attachmentId: string): Pick<Sandbox, "exec">;
 };
 

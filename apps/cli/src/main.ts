@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
+import { watchReader } from "./reader.ts";
 
 /** Everything heavy is loaded by need, so that what needs little is quick. */
 export async function main(args: readonly string[]): Promise<void> {
   const version = readVersion();
   const asJson = wantsJson(args);
+  watchReader();
   if (args[0] === "-v" || args[0] === "--version") return void process.stdout.write(`${version}\n`);
   // To compile a schema pays for who checks by it often, and costs a short command what it takes in all.
   if (args[0] !== "up") Object.assign(globalThis, { __zod_globalConfig: { jitless: true } });

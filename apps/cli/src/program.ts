@@ -1,5 +1,6 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { guided } from "./arguments.ts";
+import { separated } from "./separate.ts";
 
 /** What every file in commands/ gives: it adds itself to the program. */
 interface CommandModule {
@@ -33,6 +34,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     shell: () => import("./commands/shell.ts"),
     ps: () => import("./commands/ps.ts"),
     logs: () => import("./commands/logs.ts"),
+    kill: () => import("./commands/kill.ts"),
     cp: () => import("./commands/cp.ts"),
     forward: () => import("./commands/forward.ts"),
     preview: () => import("./commands/preview.ts"),
@@ -117,14 +119,20 @@ export async function runProgram(args: readonly string[], saying: Saying): Promi
   const named = args[0] === "completion" ? undefined : COMMANDS[args[0] ?? ""];
   const program = await buildProgram(saying, named && [named]);
   try {
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync(wordsFor(program, args), { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) process.exit(0);
-    if (!saying.asJson) process.exit(USAGE_EXIT_CODE);
+    // Commander has said what it found wrong itself; what a command found, nobody has yet.
+    if (!saying.asJson && !(error instanceof InvalidArgumentError)) process.exit(USAGE_EXIT_CODE);
     const { SandboxerError } = await import("@sandboxer/contract");
     throw new SandboxerError("invalid_request", error.message.replace(/^error: /, ""));
   }
+}
+
+function wordsFor(program: Command, args: readonly string[]): string[] {
+  const exec = args[0] === "exec" ? program.commands.find((one) => one.name() === "exec") : undefined;
+  return exec ? ["exec", ...separated(args.slice(1), exec, 1)] : [...args];
 }
 
 const EXAMPLES = `

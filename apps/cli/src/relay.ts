@@ -86,9 +86,3 @@ export function forwardSignals(target: () => Process | undefined, abandon: (exit
     });
   }
 }
-
-/** Whoever read our output has left, as in `| head`: the command has nobody to write to. */
-export function whenReaderLeaves(abandon: (exitCode: number) => void): void {
-  const asIfBySignal = 128 + constants.signals.SIGPIPE;
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => abandon(asIfBySignal));
-}

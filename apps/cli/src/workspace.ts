@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from "node:fs";
-import { resolve } from "node:path";
+import { posix, resolve } from "node:path";
 import type { CreateBody, WorkspaceMode } from "@sandboxer/contract";
 import type { Client, Sandbox } from "@sandboxer/sdk";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -45,16 +45,48 @@ export async function workspaceSandbox(
   idOrName: string | undefined,
   mode: WorkspaceMode = "copy-on-write",
 ): Promise<Sandbox> {
-  if (idOrName !== undefined) return client.sandboxes.get(idOrName);
+  const { SandboxerError } = await import("@sandboxer/contract");
+  if (idOrName !== undefined) {
+    const named = await client.sandboxes.get(idOrName);
+    if (named.info.spec.workspace) return named;
+    throw new SandboxerError("invalid_request", `${idOrName} has no workspace`, {
+      hint: "A sandbox gets one when it is made: `sandboxer create -w .`.",
+    });
+  }
   const here = process.cwd();
   for await (const sandbox of client.sandboxes.all({ states: ["running"], limit: 200 })) {
     const { workspace } = sandbox.info.spec;
     if (workspace?.mode === mode && isSame(workspace.source, here)) return sandbox;
   }
-  const { SandboxerError } = await import("@sandboxer/contract");
   throw new SandboxerError("not_found", `no sandbox works on this folder by ${mode}`, {
     hint: `Name one, or make one with \`sandboxer create -w . --access ${mode}\`.`,
   });
+}
+
+/** A slip in a path would otherwise choose nothing, and doing nothing looks like success. */
+export async function needPaths(
+  { info, files, workspace }: Sandbox,
+  paths: readonly string[],
+): Promise<void> {
+  const { SandboxerError } = await import("@sandboxer/contract");
+  const target = info.spec.workspace?.target;
+  if (target === undefined) return;
+  for (const path of paths) {
+    const isThere = await files.stat(posix.resolve(target, path)).then(
+      () => true,
+      (error) => !(SandboxerError.is(error) && error.code === "path_not_found"),
+    );
+    // What was deleted is only among the changes.
+    if (isThere || !(await isEmpty(await workspace.changes({ paths: [path] })))) continue;
+    throw new SandboxerError("path_not_found", `there is no ${path} in the workspace, and none was deleted`, {
+      hint: "Paths are relative to the workspace; `sandboxer diff --stat` shows what changed.",
+    });
+  }
+}
+
+async function isEmpty(changes: AsyncIterable<unknown>): Promise<boolean> {
+  for await (const _ of changes) return false;
+  return true;
 }
 
 function isSame(source: string, here: string): boolean {

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Core } from "@sandboxer/core";
 import { loadConfig } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
@@ -66,7 +67,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
     const sockets = createSockets(ground, log, allowed);
     const previews = createPreviews(ground, log, (address, incoming) => e2b.openly(address, incoming));
-    const e2b: E2bFront = createE2bFront(ground, log, { allowed, previews, ...config.e2b });
+    const e2b: E2bFront = createE2bFront(ground, log, {
+      allowed,
+      previews,
+      tagsFile: join(home, "e2b-tags.json"),
+      ...config.e2b,
+    });
     closers.push(() => e2b.close());
     const ownCertificate = options.listen.tls ? undefined : openOwnCertificate(home, place.host);
     const server = await listen({ app, sockets, previews, e2b }, { ...options.listen, ownCertificate });

@@ -88,6 +88,7 @@ export async function openInstallation(
       allowUnsafeRuntime: config.allowUnsafeRuntime,
       sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
       packageHosts: config.packageHosts,
+      trust: config.trust,
       tethered,
       resident,
       guard,

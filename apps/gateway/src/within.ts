@@ -2,6 +2,7 @@ import type {
   Changes,
   CreateBody,
   ExecInput,
+  Metrics,
   Mirror,
   Principal,
   Process,
@@ -20,6 +21,7 @@ export interface Handle {
   readonly info: Sandbox;
   exec(input: ExecInput): Promise<Process & { resize(size: TerminalSize): Promise<void> }>;
   readonly workspace: Changes & Mirror;
+  metrics(): Promise<Metrics>;
   destroy(): Promise<Sandbox>;
   through(attachmentId: string): Pick<Handle, "exec">;
 }
@@ -56,6 +58,7 @@ export async function openWithin(home: string, options: InstallationOptions): Pr
       rollback: (options) => core.rollback(principal, info.id, options),
       sync: () => core.sync(principal, info.id),
     },
+    metrics: () => core.metrics(principal, info.id),
     destroy: () => core.destroy(principal, info.id),
   });
   return {

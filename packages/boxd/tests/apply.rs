@@ -99,6 +99,31 @@ fn what_the_host_changed_meanwhile_is_a_conflict_and_nothing_is_written() {
     });
 }
 
+/// A file that was moved or linked is a copy of something below, and was never where it is now.
+#[test]
+fn what_the_sandbox_moved_is_no_deletion_of_the_hosts() {
+    in_every_mode(|world| {
+        let mut sandbox = with_workspace(world, "moved", "copy-on-write");
+        let base = world.base.join("project");
+        let moves = "cd /workspace && mv README READ && echo more >> READ && \
+            mv src/main.c src/start.c && ln gone twin";
+        assert_eq!(sandbox.sh(moves).exit()["code"], 0);
+        let outcome = apply(world, "moved", &mut sandbox, json!({}));
+        assert_eq!(outcome["conflicts"], json!([]), "{outcome}");
+        assert!(base.join("READ").exists() && !base.join("README").exists());
+        assert!(base.join("src/start.c").exists() && base.join("twin").exists());
+        // Folders that only we have changed are as they were.
+        assert_eq!(sandbox.sh("cd /workspace && mv src/start.c src/go.c").exit()["code"], 0);
+        let again = apply(world, "moved", &mut sandbox, json!({}));
+        assert_eq!(again["conflicts"], json!([]), "{again}");
+        // Where the host has made or deleted something meanwhile, nobody can tell.
+        assert_eq!(sandbox.sh("cd /workspace && mv src/go.c src/gone.c").exit()["code"], 0);
+        fs::write(base.join("src/mine"), "mine\n").unwrap();
+        let outcome = apply(world, "moved", &mut sandbox, json!({}));
+        assert_eq!(outcome["conflicts"][0]["path"], "src/gone.c", "{outcome}");
+    });
+}
+
 /// Dies at every place there is, one after the other.
 #[test]
 fn a_crash_at_any_step_leaves_the_old_or_the_new() {

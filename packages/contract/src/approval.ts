@@ -19,13 +19,18 @@ export const approvalsSchema = z.array(z.enum(APPROVABLE)).max(APPROVABLE.length
 
 /** What a program inside wants to do right now. It waits meanwhile. */
 export const askedCallSchema = z.strictObject({
-  kind: z.enum(["connection", "request"]),
+  kind: z.enum(["connection", "request", "signature"]),
   host: z.string(),
   port: z.int(),
-  protocol: z.enum(["https", "http", "tcp"]),
+  protocol: z.enum(["https", "http", "tcp", "ssh"]),
   method: z.string().optional(),
   path: z.string().optional(),
   query: z.string().optional(),
+  /** Of a signature: the secret's name, the key's and the host key's fingerprints, and who logs in. */
+  key: z.string().optional(),
+  fingerprint: z.string().optional(),
+  hostKey: z.string().optional(),
+  user: z.string().optional(),
   /** The rule that asks; none where the mode does. */
   rule: z.string().optional(),
   attachmentId: z.string().optional(),
@@ -36,6 +41,7 @@ export type AskedCall = z.infer<typeof askedCallSchema>;
 const actionSchema = z.discriminatedUnion("kind", [
   askedCallSchema.extend({ kind: z.literal("connection") }),
   askedCallSchema.extend({ kind: z.literal("request") }),
+  askedCallSchema.extend({ kind: z.literal("signature") }),
   z.strictObject({
     kind: z.literal("operation"),
     operation: z.enum(APPROVABLE),

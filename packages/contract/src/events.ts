@@ -63,6 +63,7 @@ export const EVENT_TYPES = [
   "key.created",
   "key.revoked",
   "key.replaced",
+  "identity.proven",
 ] as const;
 export const eventTypeSchema = z.enum(EVENT_TYPES);
 export type EventType = z.infer<typeof eventTypeSchema>;

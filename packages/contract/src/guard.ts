@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AskedCall } from "./approval.ts";
-import { egressRuleSchema, type GuardedNetwork } from "./network.ts";
+import { byteBudgetSchema, egressRuleSchema, type GuardedNetwork } from "./network.ts";
 import { secretBindingSchema } from "./secret.ts";
 
 /** One attempt of a sandbox to get out. */
@@ -15,9 +15,14 @@ export const networkCallSchema = z.strictObject({
   address: z.string().optional(),
   /** Whose it is, where its user is told apart. */
   attachmentId: z.string().optional(),
-  via: z.enum(["name", "http-proxy", "socks", "address"]),
+  /** The path of the program that asked, where it can be seen. */
+  binary: z.string().optional(),
+  via: z.enum(["name", "http-proxy", "socks", "address", "ssh-agent"]),
   method: z.string().optional(),
   path: z.string().optional(),
+  /** Of a login that was to be signed: by which key, and for which host key. */
+  key: z.string().optional(),
+  hostKey: z.string().optional(),
   /** `audited`: no rule allows it, and the mode let it through. */
   verdict: z.enum(["allowed", "denied", "audited", "failed"]),
   /** The rule that decided. */
@@ -29,11 +34,23 @@ export const networkCallSchema = z.strictObject({
 });
 export type NetworkCall = z.infer<typeof networkCallSchema>;
 
+/** What has been carried of what may be. */
+export const spentBudgetSchema = z.strictObject({
+  /** The rule it is for; absent for everything together. */
+  rule: z.string().optional(),
+  upBytes: z.int(),
+  downBytes: z.int(),
+  budget: byteBudgetSchema,
+});
+export type SpentBudget = z.infer<typeof spentBudgetSchema>;
+
 export const networkCallListSchema = z.strictObject({
   calls: z.array(networkCallSchema),
   /** The rules that would have allowed what was not. */
   proposed: z.array(egressRuleSchema),
+  budgets: z.array(spentBudgetSchema),
 });
+export type NetworkCallList = z.infer<typeof networkCallListSchema>;
 
 /**
  * Who acts in a sandbox, where not everybody may reach what it may. Users with an id of their own are
@@ -56,15 +73,40 @@ export const guardedUsersSchema = z.strictObject({
 });
 export type GuardedUsers = z.infer<typeof guardedUsersSchema>;
 
+/** The other parts of a key that signs, whose id is the secret's placeholder and value. */
+const guardedSignerSchema = z.strictObject({
+  secret: z.strictObject({ placeholder: z.string(), value: z.string().optional() }),
+  /** Keys that do not last have one; inside there is always something that stands for it. */
+  token: z.strictObject({ placeholder: z.string(), value: z.string().optional() }),
+});
+
 /** A secret as the guard needs it: what is inside, and what goes out in its stead. */
 export const guardedSecretSchema = z.strictObject({
   name: z.string(),
   placeholder: z.string(),
   /** Absent where it may not be used any more: its placeholder is then stopped everywhere. */
   value: z.string().optional(),
+  signer: guardedSignerSchema.optional(),
   bindings: z.array(secretBindingSchema),
 });
 export type GuardedSecret = z.infer<typeof guardedSecretSchema>;
+
+/** A key that signs logins, as the guard needs it. */
+export const guardedKeySchema = z.strictObject({
+  name: z.string(),
+  privateKey: z.string(),
+  bindings: z.array(
+    z.strictObject({
+      host: z.string(),
+      sign: z.enum(["allow", "ask", "deny"]),
+      hostKeys: z.array(z.string()).optional(),
+    }),
+  ),
+});
+export type GuardedKey = z.infer<typeof guardedKeySchema>;
+
+/** Where programs inside find the agent that has the keys. */
+export const SSH_AGENT_PATH = "/tmp/.sandboxer-ssh-agent";
 
 /** A placeholder, or a secret itself, was about to leave by a way that is not its own. */
 export const misuseSchema = z.strictObject({
@@ -87,6 +129,10 @@ export interface Terms {
   readonly network: GuardedNetwork;
   readonly users: GuardedUsers;
   readonly secrets: readonly GuardedSecret[];
+  /** Those that may be used right now. */
+  readonly keys: readonly GuardedKey[];
+  /** Whether there is an agent inside, with keys or without. */
+  readonly hasAgent: boolean;
   /** More rules, each until its time. */
   readonly elevated: readonly Elevated[];
 }
@@ -105,6 +151,8 @@ export interface Guard {
   forget(sandboxId: string): void;
   /** What a sandbox tried, oldest first, as far as it is still kept. */
   calls(sandboxId: string, afterSeq?: number): NetworkCall[];
+  /** How much has been carried where there is a limit. */
+  budgets(sandboxId: string): SpentBudget[];
   /** Who is told when a secret is about to be lost. */
   onMisuse(hear: (sandboxId: string, misuse: Misuse) => void): void;
   /** Who decides what rules leave open. Until there is an answer the program waits. */

@@ -33,6 +33,7 @@ export {
   setBudgetBodySchema,
   setKeyBudgetBodySchema,
 } from "./budget.ts";
+export { dollars } from "./dollars.ts";
 export {
   ERROR_CODES,
   ERRORS,
@@ -89,24 +90,7 @@ export {
   unpackedSchema,
   type WriteOptions,
 } from "./files.ts";
-export {
-  type Elevated,
-  elevatedSchema,
-  type Guard,
-  type GuardAsk,
-  type GuardDoor,
-  type GuardedSecret,
-  type GuardedUsers,
-  guardedSecretSchema,
-  guardedUsersSchema,
-  type Misuse,
-  misuseSchema,
-  type NetworkCall,
-  networkCallListSchema,
-  networkCallSchema,
-  type Protected,
-  type Terms,
-} from "./guard.ts";
+export * from "./guard.ts";
 export { canonicalHost, type Host, type HostPattern, parseHostPattern } from "./host.ts";
 export {
   extensionIdSchema,
@@ -169,6 +153,8 @@ export { CONTRACT_VERSION, FACETS, type Facet, type Manifest, manifestSchema } f
 export { type Metrics, metricsSchema } from "./metrics.ts";
 export { addMicroUsd, costOver, type MicroUsd, microUsdSchema } from "./money.ts";
 export {
+  type ByteBudget,
+  byteBudgetSchema,
   type Dlp,
   egressRuleSchema,
   type GuardedNetwork,
@@ -274,10 +260,12 @@ export {
   rotateSecretBodySchema,
   type Secret,
   type SecretBinding,
+  type SecretUse,
   type SetSecretBody,
   secretListSchema,
   secretSchema,
   setSecretBodySchema,
+  useOf,
 } from "./secret.ts";
 export {
   type ForkBody,
@@ -321,6 +309,17 @@ export {
   type StoreReport,
   storeSchema,
 } from "./stored.ts";
+export {
+  type IdentityChallenge,
+  identityChallengeSchema,
+  identitySchema,
+  type LeastIsolation,
+  type ProveIdentityBody,
+  proveIdentityBodySchema,
+  type TrustPolicy,
+  type TrustTier,
+  trustPolicySchema,
+} from "./trust.ts";
 export {
   type CreateVolumeBody,
   createVolumeBodySchema,

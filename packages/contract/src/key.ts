@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { nameSchema, rowIdSchema } from "./ids.ts";
 import { OPERATIONS, type Operation, operationSchema, rightsSchema } from "./rights.ts";
+import { identitySchema, trustTierSchema } from "./trust.ts";
 
 const VIEWER = [
   "sandbox.read",
@@ -48,6 +49,9 @@ export const keySchema = z.strictObject({
     kind: principalKindSchema,
     team: nameSchema.optional(),
   }),
+  /** The Ed25519 key that its holder has, and until when that is proven. */
+  identity: identitySchema.optional(),
+  provenUntilMs: z.int().optional(),
   createdAtMs: z.int(),
   expiresAtMs: z.int().optional(),
   revokedAtMs: z.int().optional(),
@@ -60,6 +64,8 @@ export const createKeyBodySchema = rightsSchema.extend({
   /** Who will hold it. */
   kind: principalKindSchema.default("agent"),
   team: nameSchema.optional(),
+  /** The Ed25519 key of who will hold it, which that one has to prove. */
+  identity: identitySchema.optional(),
   /** Instead of `operations`. */
   role: roleSchema.optional(),
   operations: z.array(operationSchema).optional(),
@@ -82,6 +88,8 @@ export const whoamiSchema = z.strictObject({
   keyId: z.string(),
   team: z.string().optional(),
   expiresAtMs: z.int().optional(),
+  /** Of an agent. */
+  trust: trustTierSchema.optional(),
   rights: rightsSchema,
 });
 export type Whoami = z.infer<typeof whoamiSchema>;

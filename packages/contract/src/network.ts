@@ -40,6 +40,13 @@ export function secretsNamedIn(text: string): string[] {
 /** What may be done, in words: reading takes GET, HEAD and OPTIONS. */
 export const ACCESSES = ["read-only", "read-write"] as const;
 
+/** How much may be carried each way, as the sandbox sends it, encryption included. Left out: any amount. */
+export const byteBudgetSchema = z.strictObject({
+  upBytes: z.int().nonnegative().optional(),
+  downBytes: z.int().nonnegative().optional(),
+});
+export type ByteBudget = z.infer<typeof byteBudgetSchema>;
+
 /**
  * Where a sandbox may go. A rule without methods, paths or a query says only where: TLS then stays
  * closed on its way, and only its name is checked. With them, the guard reads every request.
@@ -69,6 +76,15 @@ export const egressRuleSchema = z.strictObject({
   /** Addresses inside a network that this host may have. Loopback and link-local cannot be named. */
   cidrs: z.array(cidrSchema).max(16).optional(),
   /**
+   * Programs it is for, by the path of what runs: globs, as paths have them. It tells programs apart,
+   * not intents. Whose program cannot be seen is none of them; a rule that denies then denies.
+   */
+  binaries: z
+    .array(z.string().startsWith("/", "a program's path begins with /").max(1_024))
+    .min(1)
+    .max(64)
+    .optional(),
+  /**
    * Written into every request that it allows, instead of what the program wrote. `${secrets.NAME}` is
    * that secret of the sandbox's, through TLS alone.
    */
@@ -77,6 +93,8 @@ export const egressRuleSchema = z.strictObject({
     .optional(),
   /** Read every request even where nothing of it is limited. */
   inspect: z.boolean().optional(),
+  /** For all connections by this rule together, for as long as the sandbox lives. */
+  budget: byteBudgetSchema.optional(),
 });
 export type NetworkRule = z.infer<typeof egressRuleSchema>;
 
@@ -106,6 +124,8 @@ export const networkSchema = z.discriminatedUnion("egress", [
     egress: z.literal("guarded"),
     mode: networkModeSchema.default("enforce"),
     rules: z.array(egressRuleSchema).max(500).default([]),
+    /** For everything together, for as long as the sandbox lives. */
+    budget: byteBudgetSchema.optional(),
     /** What leaves is looked through for credentials of well-known kinds; left out, only for own secrets. */
     dlp: dlpSchema.optional(),
     /** Named sets of rules, as in `npm`. */

@@ -14,8 +14,16 @@ export interface Principal {
   readonly team?: string;
   /** When the first key of the chain runs out. */
   readonly expiresAtMs?: number;
+  /** What is known of each link's holder; left out, nobody has said, and none is an agent. */
+  readonly standing?: readonly Standing[];
   /** Which of its attachments it acts through; left out, the one it has to the sandbox at hand. */
   readonly attachmentId?: string;
+}
+
+export interface Standing {
+  readonly kind: NonNullable<Principal["kind"]>;
+  /** Until when its proof of who it is holds. */
+  readonly provenUntilMs?: number;
 }
 
 /** Who a sandbox is for; recorded on every sandbox, event and charge. */

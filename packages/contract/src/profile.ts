@@ -49,6 +49,8 @@ export const profileSchema = z.strictObject({
   /** Starts from this profile; what is said here wins. Lists and amounts replace, variables and labels add. */
   extends: profileRefSchema.optional(),
   image: imageSchema.optional(),
+  /** The snapshot that its sandboxes start from, by id or name; whoever sees the profile may use it so. */
+  from: z.string().max(63).optional(),
   /** The least isolation class. */
   isolation: isolationClassSchema.optional(),
   persistence: persistenceSchema.optional(),

@@ -50,6 +50,8 @@ export const networkRuleSchema = z
     "a name such as api.example.com, *.example.com or **.example.com:443",
   );
 
+const capabilitySchema = z.string().regex(/^[a-z0-9-]{1,64}$/, "a capability, as in packages");
+
 export const secretNameSchema = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/, "a secret's name is letters, digits, _ . and -");
@@ -62,6 +64,11 @@ export const rightsSchema = z.strictObject({
   profiles: z.array(z.string()).optional(),
   /** Names it may reach at most, as in `api.example.com` or `*.example.com:443`. */
   network: z.array(networkRuleSchema).optional(),
+  /**
+   * What it may have of the network, as names of rule sets: `none`, `packages`, `web-search`, or a single
+   * set. A sandbox that says nothing of its network has these; none has a rule beyond them.
+   */
+  capabilities: z.array(capabilitySchema).max(32).optional(),
   /** Secrets it may have put into its requests, by name. */
   secrets: z.array(secretNameSchema).optional(),
   /** What it may do with files inside, wherever it is attached. */

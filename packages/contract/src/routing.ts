@@ -2,6 +2,7 @@ import { z } from "zod";
 import { extensionIdSchema } from "./ids.ts";
 import { isolationClassSchema } from "./isolation.ts";
 import { microUsdSchema } from "./money.ts";
+import { leastIsolationSchema, trustTierSchema } from "./trust.ts";
 
 /**
  * How candidates are ranked: our own capacity first, the cheapest first, or in the order in which
@@ -19,6 +20,8 @@ export type Routing = z.infer<typeof routingSchema>;
 /** The way a create would take, and why no other. */
 export const routePlanSchema = z.strictObject({
   policy: z.enum(ROUTING_POLICIES),
+  /** Of an agent: how far it is known, and what isolation that asks for. */
+  trust: z.strictObject({ tier: trustTierSchema, isolation: leastIsolationSchema }).optional(),
   /** Best first. */
   candidates: z
     .array(

@@ -3,7 +3,18 @@ import { parseHostPattern } from "./host.ts";
 import { rowIdSchema } from "./ids.ts";
 import { secretNameSchema } from "./rights.ts";
 
-/** `in: "body"` is a field of a form, or a member of JSON by its pointer, as in `/auth/token`. */
+/** As it stands in the scope of a signature. */
+const scopeWordSchema = z.string().regex(/^[a-z0-9-]{1,64}$/, "small letters, digits and -");
+
+const hostKeySchema = z
+  .string()
+  .regex(/^SHA256:[A-Za-z0-9+/]{43}$/, "a host key's fingerprint, as in SHA256:…");
+
+/**
+ * `in: "body"` is a field of a form, or a member of JSON by its pointer, as in `/auth/token`.
+ * `in: "aws-sigv4"`: requests that were signed inside are signed again with the real key, for this
+ * region and service. `in: "ssh"`: logins on that host are signed by an agent that is outside.
+ */
 const placeSchema = z.discriminatedUnion("in", [
   z.strictObject({
     in: z.literal("header"),
@@ -11,6 +22,15 @@ const placeSchema = z.discriminatedUnion("in", [
   }),
   z.strictObject({ in: z.literal("query"), name: z.string().min(1).max(64) }),
   z.strictObject({ in: z.literal("body"), name: z.string().min(1).max(256) }),
+  z.strictObject({ in: z.literal("aws-sigv4"), region: scopeWordSchema, service: scopeWordSchema }),
+  z
+    .strictObject({
+      in: z.literal("ssh"),
+      sign: z.enum(["allow", "ask", "deny"]).default("ask"),
+      /** Of the host, as `ssh-keygen -l` writes them: which host a login is for is known by these alone. */
+      hostKeys: z.array(hostKeySchema).min(1).max(16).optional(),
+    })
+    .refine(({ sign, hostKeys }) => sign !== "allow" || hostKeys, "allow needs hostKeys"),
 ]);
 
 /**
@@ -29,13 +49,33 @@ export const secretBindingSchema = z.strictObject({
 });
 export type SecretBinding = z.infer<typeof secretBindingSchema>;
 
-/** None: it goes only where a rule of a sandbox of its owner's writes it. */
-const bindingsSchema = z.array(secretBindingSchema).max(32);
+/** What a secret is for: to be put somewhere, to sign requests, or to sign logins. */
+export type SecretUse = "word" | "aws-sigv4" | "ssh";
 
-/** A header carries no line breaks, and what is shorter could not be told from other words. */
+export function useOf(bindings: readonly SecretBinding[]): SecretUse {
+  const [place] = bindings.map((one) => one.place.in);
+  return place === "aws-sigv4" || place === "ssh" ? place : "word";
+}
+
+/** None: it goes only where a rule of a sandbox of its owner's writes it. */
+const bindingsSchema = z
+  .array(secretBindingSchema)
+  .max(32)
+  .refine(
+    (bindings) => new Set(bindings.map((one) => useOf([one]))).size <= 1,
+    "a secret is put in, signs requests or signs logins; only one of these",
+  );
+
+/**
+ * A header carries no line breaks, and what is shorter could not be told from other words. Only a key as
+ * `ssh-keygen` writes it has several lines.
+ */
 const valueSchema = z
   .string()
-  .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, "visible ASCII on one line")
+  .regex(
+    /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?|-----BEGIN OPENSSH PRIVATE KEY-----\n[A-Za-z0-9+/=\n]+-----END OPENSSH PRIVATE KEY-----\n?)$/,
+    "visible ASCII on one line, or a private key of OpenSSH's",
+  )
   .min(8)
   .max(8_192);
 
@@ -50,7 +90,7 @@ const refSchema = z
 /** Exactly one of `value`, `ref` and `command` says what it is. */
 export const setSecretBodySchema = z
   .strictObject({
-    /** Kept by us, sealed. It is never shown again. */
+    /** Kept by us, sealed. It is never shown again. For `aws-sigv4`: `id:secret`, or `id:secret:token`. */
     value: valueSchema.optional(),
     ref: refSchema.optional(),
     /** Prints it on its first line: how another vault is asked. */
@@ -60,7 +100,10 @@ export const setSecretBodySchema = z
       .max(32)
       .optional(),
     bindings: bindingsSchema,
-    /** The variable inside that holds its placeholder; its own name, unless said. */
+    /**
+     * The variable inside that holds its placeholder; its own name, unless said. For `aws-sigv4` what the
+     * three variables begin with: `AWS`, unless said. For `ssh` it is always `SSH_AUTH_SOCK`.
+     */
     variable: variableSchema.optional(),
   })
   .refine(

@@ -134,7 +134,7 @@ export const sandboxSpecSchema = z.strictObject({
   /** The sandbox that it began as a copy of. */
   forkOf: z.string().optional(),
   /** Mandatory: every sandbox ends by itself. */
-  ttlMs: z.int().min(MINIMUM_TTL_MS).max(MAXIMUM_TTL_MS),
+  ttlMs: z.int().min(MINIMUM_TTL_MS, "at least 1s").max(MAXIMUM_TTL_MS, "at most 7d"),
   /** Extensions the caller accepts; left out means any. An empty list means none. */
   extensions: z.array(extensionIdSchema).optional(),
   ...careSchema,

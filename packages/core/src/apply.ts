@@ -1,7 +1,7 @@
 import { type Applied, type ApplyOptions, applyBodySchema, type Principal } from "@sandboxer/contract";
 import { needApproval } from "./approvals/need.ts";
 import { refuseGuest } from "./attachments/acting.ts";
-import { demand } from "./facet.ts";
+import { changesOf } from "./changes.ts";
 import type { House } from "./house.ts";
 import { parse } from "./parse.ts";
 import { authorize } from "./policy/authorize.ts";
@@ -26,7 +26,7 @@ export async function apply(
     spec: sandbox.spec,
     said: { ...asked },
   });
-  const applied = await demand("workspaces", box.workspace).apply(asked);
+  const applied = await changesOf(sandbox, box).apply(asked);
   await house.journal.record({
     type: "workspace.applied",
     orgId: sandbox.orgId,

@@ -132,7 +132,11 @@ it("lets only the root key set the org's budget, and not below what is bound", a
 
 it("keeps a sandbox within its own budget", async () => {
   const { core, principal } = await openPriced();
-  await refusal(core.create(principal, { ttlMs: 60_000, budgetMicroUsd: 59_999 }), "budget_exceeded");
+  const poor = await refusal(
+    core.create(principal, { ttlMs: 60_000, budgetMicroUsd: 59_999 }),
+    "budget_exceeded",
+  );
+  expect(poor.message).toBe("it would cost up to $0.06; the sandbox's own budget is $0.059999");
   const { id, budgetMicroUsd } = await core.create(principal, { ttlMs: 60_000, budgetMicroUsd: 90_000 });
   expect(budgetMicroUsd).toBe(90_000);
   await refusal(core.extend(principal, id, { ttlMs: 120_000 }), "budget_exceeded");

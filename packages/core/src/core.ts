@@ -25,20 +25,21 @@ import type {
   ExtendBody,
   Files,
   ForkBody,
+  IdentityChallenge,
   ImageQuery,
   ImportImageOptions,
   ImportOptions,
   KeptImage,
   Key,
   Metrics,
-  NetworkCall,
-  NetworkRule,
+  NetworkCallList,
   OfferedProfile,
   Org,
   Principal,
   Probe,
   Process,
   ProcessInfo,
+  ProveIdentityBody,
   PruneBody,
   Pruned,
   PublishedProfile,
@@ -76,6 +77,8 @@ export interface Core {
   /** Who holds this key. `unauthenticated` when nobody does. */
   authenticate(apiKey: string): Promise<Principal>;
   whoami(principal: Principal): Promise<Whoami>;
+  challengeIdentity(principal: Principal): Promise<IdentityChallenge>;
+  proveIdentity(principal: Principal, body: ProveIdentityBody): Promise<Whoami>;
   /** A tenant of its own with its root key. The installation's root key's alone. */
   createOrg(principal: Principal, body: CreateOrgBody, once?: Once): Promise<CreatedOrg>;
   listOrgs(principal: Principal): Promise<Org[]>;
@@ -189,11 +192,7 @@ export interface Core {
   /** The rules of its way out from now on. `invalid_state` for one that has none. */
   changeNetwork(principal: Principal, idOrName: string, body: unknown): Promise<Sandbox>;
   /** What it tried, and the rules that would have allowed what was not. */
-  networkCalls(
-    principal: Principal,
-    idOrName: string,
-    afterSeq?: number,
-  ): Promise<{ calls: NetworkCall[]; proposed: NetworkRule[] }>;
+  networkCalls(principal: Principal, idOrName: string, afterSeq?: number): Promise<NetworkCallList>;
   /** Of what is over, succeeds and answers how it ended. */
   destroy(principal: Principal, idOrName: string): Promise<Sandbox>;
   /** The route a create would take, with every rejected extension and its reason. Starts nothing. */

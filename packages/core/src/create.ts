@@ -69,9 +69,9 @@ async function make(
   const said = { profile, name, image, network, workspace, secrets, ttlMs };
   if (!approved) await needApproval(house, principal, "sandbox.create", { spec, said, exact: [said, spec] });
   // 2 plan
-  const { routing } = narrowed;
+  const { routing, trust } = narrowed;
   const offers = await house.registry.offers((manifest) => !!whyUnfit(spec, manifest, routing));
-  const plan = route(spec, offers, routing);
+  const plan = route(spec, offers, routing, trust);
   if (plan.candidates.length === 0) throw noCandidate(plan);
 
   house.pass("create.planned");

@@ -4,7 +4,7 @@ import {
   type Principal,
   type WorkspaceChange,
 } from "@sandboxer/contract";
-import { demand } from "./facet.ts";
+import { changesOf } from "./changes.ts";
 import type { House } from "./house.ts";
 import { leasedItems } from "./leased.ts";
 import { parse } from "./parse.ts";
@@ -19,7 +19,7 @@ export async function diff(
 ): Promise<AsyncIterable<WorkspaceChange>> {
   authorize(principal.chain, "sandbox.files");
   const asked = parse(changesBodySchema, options);
-  const { box } = await reach(house, principal, "sandbox.files", idOrName);
-  const changes = await demand("workspaces", box.workspace).changes(asked);
+  const { sandbox, box } = await reach(house, principal, "sandbox.files", idOrName);
+  const changes = await changesOf(sandbox, box).changes(asked);
   return leasedItems(house.leases, principal, box, changes);
 }

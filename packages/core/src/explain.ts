@@ -7,6 +7,6 @@ import { type RoutePlan, route } from "./route/route.ts";
 /** The first two steps of create. With no candidate left, the plan says why instead of throwing. */
 export async function explain(house: House, principal: Principal, body: CreateBody): Promise<RoutePlan> {
   authorize(principal.chain, "sandbox.create");
-  const { spec, routing } = await narrow(house, principal, body);
-  return route(spec, await house.registry.offers(), routing);
+  const { spec, routing, trust } = await narrow(house, principal, body);
+  return route(spec, await house.registry.offers(), routing, trust);
 }

@@ -1,4 +1,4 @@
-import type { Guard, Sandbox } from "@sandboxer/contract";
+import type { Guard, Sandbox, TrustPolicy } from "@sandboxer/contract";
 import type { Boxes } from "./boxes.ts";
 import type { Clock } from "./clock.ts";
 import type { Denials } from "./events/denials.ts";
@@ -64,6 +64,8 @@ export interface House {
   readonly orphanGraceMs: number;
   /** The longest that is paid for at once. */
   readonly holdSliceMs: number;
+  /** What isolation agents get, by how far they are known. */
+  readonly trust: TrustPolicy;
   /** How long a connection waits for somebody's word. */
   readonly askPatienceMs: number;
   readonly webhookNetwork: WebhookNetwork;

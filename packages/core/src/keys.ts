@@ -19,6 +19,7 @@ import { answerSealedOnce } from "./sealed-answer.ts";
 import type { Claim } from "./store/idempotency-store.ts";
 import type { FoundKey } from "./store/key-store.ts";
 import type { Store } from "./store/store.ts";
+import { tierOf } from "./trust/tier.ts";
 
 /** A key carries 256 random bits, so one plain hash keeps it as secret as a slow one would. */
 export function hashKey(apiKey: string): string {
@@ -65,7 +66,7 @@ async function writeChild(
   claimed?: (created: CreatedKey) => Claim & { readonly answer: string },
 ): Promise<CreatedKey> {
   const createdAtMs = house.clock.nowMs();
-  const { name, kind, team, role, rights, expiresAtMs } = delegate(principal, body, createdAtMs);
+  const { name, kind, team, role, rights, expiresAtMs, identity } = delegate(principal, body, createdAtMs);
   const apiKey = newApiKey();
   const key: Key = {
     id: newRowId("key"),
@@ -75,6 +76,7 @@ async function writeChild(
     ...(role && { role }),
     rights,
     principal: { id: newRowId("prn"), kind, ...(team !== undefined && { team }) },
+    ...(identity !== undefined && { identity }),
     createdAtMs,
     ...(expiresAtMs !== undefined && { expiresAtMs }),
   };
@@ -107,14 +109,16 @@ export async function revokeKey(house: House, principal: Principal, keyId: strin
   return revoked;
 }
 
-export async function whoami(_house: House, principal: Principal): Promise<Whoami> {
+export async function whoami({ clock }: House, principal: Principal): Promise<Whoami> {
   const { id: principalId, orgId, keyId, team, expiresAtMs, chain } = principal;
+  const trust = tierOf(principal, clock.nowMs());
   return {
     principalId,
     orgId,
     keyId,
     ...(team !== undefined && { team }),
     ...(expiresAtMs !== undefined && { expiresAtMs }),
+    ...(trust && { trust }),
     rights: effectiveRights(chain),
   };
 }

@@ -3,12 +3,15 @@ import {
   namesHostFolder,
   type Principal,
   SandboxerError,
+  stronger,
   type Visibility,
 } from "@sandboxer/contract";
 import type { House } from "./house.ts";
+import { defaultNetwork } from "./network/capabilities.ts";
 import { authorize, authorizeCreate, authorizeProfile } from "./policy/authorize.ts";
 import { withProfile } from "./profiles/profiles.ts";
 import { admitSecrets } from "./secrets/terms.ts";
+import { floorOf, trustOf } from "./trust/tier.ts";
 import { admitVolumes } from "./volumes/volumes.ts";
 
 /** What was asked, within its profile and within every link of the caller's chain. */
@@ -17,11 +20,14 @@ export async function narrow(house: House, principal: Principal, asked: CreateBo
   if (namesHostFolder(asked.image)) authorize(principal.chain, "workspace.mount");
   const { body, profile, pool } = await withProfile(house, principal, asked);
   authorizeProfile(principal.chain, profile);
-  const allowed = authorizeCreate(principal.chain, body);
-  const asAsked = pool === undefined ? allowed.spec : { ...allowed.spec, pool };
+  const network = body.network ?? defaultNetwork(principal.chain);
+  const allowed = authorizeCreate(principal.chain, { ...body, ...(network && { network }) });
+  const trust = trustOf(house.trust, principal, house.clock.nowMs());
+  const isolation = stronger(allowed.spec.isolation, floorOf(trust));
+  const asAsked = { ...allowed.spec, isolation, ...(pool !== undefined && { pool }) };
   const spec = await admitVolumes(house, principal, asAsked);
   await admitSecrets(house, principal, spec);
-  return { ...allowed, spec, visibility: visibilityOf(principal, allowed), profile };
+  return { ...allowed, spec, trust, visibility: visibilityOf(principal, allowed), profile };
 }
 
 /** Private, unless it is to be shared: then those share it who see it. */

@@ -11,6 +11,7 @@ import {
 import type { House } from "./house.ts";
 import type { Once } from "./idempotency.ts";
 import { hashKey } from "./keys.ts";
+import { refuseUnknownCapabilities } from "./network/capabilities.ts";
 import { parse } from "./parse.ts";
 import { authorize } from "./policy/authorize.ts";
 import { answerSealedOnce } from "./sealed-answer.ts";
@@ -33,6 +34,7 @@ export async function createOrg(
 ): Promise<CreatedOrg> {
   await authorizeOrgs(house, principal);
   const { name, budgetMicroUsd, ...rights } = parse(createOrgBodySchema, body);
+  refuseUnknownCapabilities(rights.capabilities);
   const asked = { operation: "org.create", body, once };
   return answerSealedOnce<CreatedOrg>(house, principal, asked, async (claimed) => {
     const createdAtMs = house.clock.nowMs();

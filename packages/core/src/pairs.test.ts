@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -14,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { auditBooks } from "../test/books.ts";
 import { openers } from "../test/gateway.ts";
 import { createPlainExtension, type PlainExtension } from "../test/plain-extension.ts";
-import { type Core, firstBrokenSeq, type Store } from "./index.ts";
+import { type Core, createCore, firstBrokenSeq, type Store } from "./index.ts";
 
 const closers: (() => Promise<void> | void)[] = [];
 const { openGateway, openStore, temporaryFolder } = openers((close) => void closers.push(close));
@@ -29,18 +30,25 @@ let names = 0;
 beforeAll(async () => {
   path = join(temporaryFolder(), "store.db");
   plain = createPlainExtension(join(temporaryFolder(), "plain"), {
-    facets: ["pause", "users"],
+    facets: ["pause", "users", "stop", "snapshots"],
+    persistence: ["ephemeral", "persistent"],
     price: { basis: "provisioned", microUsdPerHour: 3_600_000, pausedMicroUsdPerHour: 360_000 },
   });
-  ({ core, store, principal } = await openGateway([plain], openStore(path)));
+  ({ store, principal } = await openGateway([plain], openStore(path)));
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const snapshots = { dir: join(temporaryFolder(), "snapshots"), privateKey };
+  core = await createCore({ store, extensions: [plain], snapshots });
+  closers.push(() => core.close());
 });
 afterAll(async () => {
   for (const close of closers.reverse()) await close();
 });
 
+const LASTING = { ttlMs: 60_000, persistence: "persistent" } as const;
+
 /** Every verb that touches one sandbox, by its name; each may lose a race, and then says so in our words. */
 const VERBS: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
-  create: (name) => core.create(principal, { name, ttlMs: 60_000 }),
+  create: (name) => core.create(principal, { name, ...LASTING }),
   reuse: (name) => core.create(principal, { ttlMs: 60_000, reuse: { scope: "agent", key: name } }),
   get: (name) => core.get(principal, name),
   list: () => core.list(principal),
@@ -49,8 +57,16 @@ const VERBS: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
   files: async (name) => (await core.files(principal, name)).write("a", [Buffer.from("a")]),
   pause: (name) => core.pause(principal, name),
   resume: (name) => core.resume(principal, name),
+  stop: (name) => core.stop(principal, name),
+  recreate: (name) => core.recreate(principal, name),
+  snapshot: (name) => core.takeSnapshot(principal, name),
+  fork: (name) => core.fork(principal, name, { count: 2 }),
+  network: (name) => core.changeNetwork(principal, name, { egress: "guarded" }),
+  reachability: (name) => core.reachability(principal, name),
+  preview: (name) => core.openPreview(principal, name, { port: 80 }),
   extend: (name) => core.extend(principal, name, { ttlMs: 30_000 }),
   attach: (name) => core.attach(principal, { mode: "chosen", sandbox: name, hibernate: true }),
+  attachOwn: (name) => core.attach(principal, { mode: "chosen", sandbox: name, user: "own" }),
   detach: async (name) => {
     const all = await core.listAttachments(principal, name);
     const [one] = all.filter(({ implicit, detachedAtMs }) => !implicit && detachedAtMs === undefined);
@@ -64,13 +80,14 @@ const NAMES = Object.keys(VERBS);
 /** Whatever else a verb answers is a defect. */
 const LOSING = ["not_found", "conflict", "invalid_state", "sandbox_gone"];
 
-const BEFORE = ["absent", "running", "paused"] as const;
+const BEFORE = ["absent", "running", "paused", "stopped"] as const;
 type Before = (typeof BEFORE)[number];
 
 async function prepare(before: Before): Promise<string> {
   const name = `one-${++names}`;
-  if (before !== "absent") await core.create(principal, { name, ttlMs: 60_000 });
+  if (before !== "absent") await core.create(principal, { name, ...LASTING });
   if (before === "paused") await core.pause(principal, name);
+  if (before === "stopped") await core.stop(principal, name);
   return name;
 }
 
@@ -86,10 +103,14 @@ async function race(name: string, verbs: readonly string[]): Promise<void> {
 }
 
 /** What the row says is what is there. */
-function expectTrue({ state, location }: Sandbox, what: string): void {
+function expectTrue({ state, pauseDepth, location }: Sandbox, what: string): void {
   const ref = location?.ref ?? "none";
   expect(existsSync(join(plain.root, ref)), `${what}: its box, ${state}`).toBe(!isOver(state));
-  expect(plain.paused.has(ref), `${what}: whether it sleeps, ${state}`).toBe(state === "paused");
+  const sleeps = state === "paused" && pauseDepth !== "disk";
+  expect(plain.paused.has(ref), `${what}: whether it sleeps, ${state}`).toBe(sleeps);
+  if (isOver(state)) return;
+  const lies = state === "paused" && pauseDepth === "disk";
+  expect(plain.stopped.has(ref), `${what}: whether it is stopped, ${state}`).toBe(lies);
 }
 
 async function settle(name: string, what: string): Promise<void> {
@@ -138,11 +159,13 @@ describe("verbs at once on one sandbox, without an engine", () => {
     }
     expect(firstBrokenSeq(events)).toBe(undefined);
     const lives = new Map<string, SandboxState>();
-    for (const { type, sandboxId } of events) {
+    for (const { type, sandboxId, data } of events) {
       const to = STATES[type];
       if (!to || !sandboxId) continue;
       const from = lives.get(sandboxId) ?? "requested";
-      expect(canMove(from, to), `${sandboxId}: ${from} to ${to}`).toBe(true);
+      // What sleeps in memory can be stopped, and then only its files are left.
+      const deeper = from === "paused" && to === "paused" && data.depth === "disk";
+      expect(deeper || canMove(from, to), `${sandboxId}: ${from} to ${to}`).toBe(true);
       lives.set(sandboxId, to);
     }
     expect(lives.size, "control: there were many").toBeGreaterThan(200);

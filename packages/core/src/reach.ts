@@ -8,6 +8,7 @@ import {
   type SandboxState,
 } from "@sandboxer/contract";
 import type { House } from "./house.ts";
+import { isStopped } from "./lifecycle/stopped.ts";
 import { protect } from "./network/protect.ts";
 import { askOf, gone, type Place } from "./place.ts";
 import { authorizeUse } from "./policy/authorize.ts";
@@ -51,6 +52,14 @@ export async function reach(
   return { sandbox, box };
 }
 
+/** What is put down does not come back by waiting. */
+function elsewise(sandbox: Sandbox): SandboxerError {
+  const { id, name = id, state } = sandbox;
+  const [word, verb] = isStopped(sandbox) ? ["stopped", "start"] : [state, "resume"];
+  const hint = state === "paused" ? { hint: `\`sandboxer ${verb} ${name}\` brings it back.` } : {};
+  return new SandboxerError("invalid_state", `the sandbox is ${word}`, { details: { state }, ...hint });
+}
+
 /** A living sandbox in one of these states, and where it is. */
 export async function locate(
   house: House,
@@ -63,7 +72,7 @@ export async function locate(
   const { state, location } = sandbox;
   if (isOver(state) || state === "destroying") throw gone(sandbox);
   if (!states.includes(state) || !location) {
-    throw new SandboxerError("invalid_state", `the sandbox is ${state}`, { details: { state } });
+    throw elsewise(sandbox);
   }
   const extension = house.registry.get(location.extensionId);
   const { class: isolation } = extension.manifest.isolation;

@@ -6,7 +6,7 @@ import {
 } from "@sandboxer/contract";
 import { actingIn } from "./attachments/acting.ts";
 import { refuseReadOnly } from "./attachments/confine.ts";
-import { demand } from "./facet.ts";
+import { changesOf } from "./changes.ts";
 import type { House } from "./house.ts";
 import { parse } from "./parse.ts";
 import { authorize } from "./policy/authorize.ts";
@@ -22,7 +22,7 @@ export async function rollback(
   const asked = parse(rollbackBodySchema, options);
   const { sandbox, box } = await reach(house, principal, "sandbox.files", idOrName);
   refuseReadOnly(await actingIn(house, principal, sandbox), "take changes back");
-  const rolledBack = await demand("workspaces", box.workspace).rollback(asked);
+  const rolledBack = await changesOf(sandbox, box).rollback(asked);
   await house.journal.record({
     type: "workspace.rolled-back",
     orgId: sandbox.orgId,

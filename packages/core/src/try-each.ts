@@ -52,15 +52,17 @@ export async function tryEach(
       const chosen = house.registry.get(extensionId);
       setup = await ask(chosen, () => findSetup(house, chosen, sandbox, progress));
       const box = await ask(chosen, (extension) =>
-        extension.create(spec, {
-          ...callContext(house.installationId, CREATE_PATIENCE_MS),
-          sandboxId: sandbox.id,
-          orgId: sandbox.orgId,
-          tethered: house.tethered,
-          ...(layers && { layers }),
-          setupKey: setup?.key,
-          progress,
-        }),
+        extension.create(
+          spec,
+          callContext(house.installationId, CREATE_PATIENCE_MS, {
+            sandboxId: sandbox.id,
+            orgId: sandbox.orgId,
+            tethered: house.tethered,
+            ...(layers && { layers }),
+            setupKey: setup?.key,
+            progress,
+          }),
+        ),
       );
       attempts.push({ extensionId, tookMs: tookMs() });
       return { box, candidate, triedAtMs, attempts, setup };

@@ -55,7 +55,7 @@ export function createPlainExtension(root: string, manifest: Partial<Manifest> =
         resume: async (ref) => void (await present(ref, () => extension.paused.delete(ref))),
       },
     }),
-    ...(manifest.facets?.includes("stop") && { stop: stopping(present, attached, () => extension.stopped) }),
+    ...(manifest.facets?.includes("stop") && { stop: stopping(present, attached, () => extension) }),
     calls: { probe: 0, create: 0, attach: 0, destroy: 0 },
     before: {},
     probeAnswer: async () => ({ status: "offer", findings: [] }),
@@ -106,12 +106,20 @@ export function createPlainExtension(root: string, manifest: Partial<Manifest> =
 
 type Present = <T>(ref: string, act: () => T) => Promise<T>;
 
-function stopping(present: Present, attached: (ref: string) => Box, stopped: () => Set<string>): StopFacet {
+function stopping(
+  present: Present,
+  attached: (ref: string) => Box,
+  extension: () => Pick<PlainExtension, "stopped" | "paused">,
+): StopFacet {
   return {
-    stop: async (ref) => void (await present(ref, () => stopped().add(ref))),
+    stop: (ref) =>
+      present(ref, () => {
+        extension().stopped.add(ref);
+        extension().paused.delete(ref);
+      }),
     start: (_, { sandboxId }) =>
       present(`box-${sandboxId}`, () => {
-        stopped().delete(`box-${sandboxId}`);
+        extension().stopped.delete(`box-${sandboxId}`);
         return attached(`box-${sandboxId}`);
       }),
     freeze: async () => undefined,
@@ -148,6 +156,7 @@ function openBox(folder: string, ref: string, { manifest, executed }: PlainExten
     closed,
     close,
     files: plainFiles(folder),
+    ...(manifest.facets.includes("snapshots") && { snapshots: plainSnapshots }),
     ...(manifest.facets.includes("users") && {
       users: { admit: async (uid, { writes } = {}) => `${writes ? "agent" : "guest"}${uid}` },
     }),
@@ -175,6 +184,19 @@ function openBox(folder: string, ref: string, { manifest, executed }: PlainExten
     },
   };
 }
+
+/** One layer of a few bytes, for tests of what surrounds it. */
+const plainSnapshots: NonNullable<Box["snapshots"]> = {
+  below: 0,
+  async capture() {
+    return (async function* () {
+      yield new TextEncoder().encode("layer");
+    })();
+  },
+  async restore(_, data) {
+    for await (const _part of data);
+  },
+};
 
 function plainFiles(folder: string): Files {
   const unsupported = () => Promise.reject(new SandboxerError("unsupported", "not in plain boxes"));

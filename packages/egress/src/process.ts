@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { readLines, writeLine } from "./lines.ts";
@@ -75,6 +75,9 @@ export function keepGuard(options: GuardOptions, keeping: Keeping): GuardProcess
   };
 }
 
+/** It has every secret in memory: when it crashes, nobody finds them in a file. What it starts inherits that. */
+const NO_DUMPS = ["/bin/sh", "-c", 'ulimit -c 0 && exec "$@"', "guard"];
+
 function launch({ boxdPath, dir, dns, caFile, prefix = [] }: GuardOptions): ChildProcess {
   const main = fileURLToPath(new URL("./guard/main.ts", import.meta.url));
   const options = [
@@ -82,6 +85,8 @@ function launch({ boxdPath, dir, dns, caFile, prefix = [] }: GuardOptions): Chil
     ...(dns ? ["--dns", dns.join(",")] : []),
     ...(caFile ? ["--ca", caFile] : []),
   ];
-  const [command = "", ...args] = [...prefix, process.execPath, main, ...options];
+  const [command = "", ...args] = [...prefix, ...NO_DUMPS, process.execPath, main, ...options];
+  // Only now: most who load this guard nothing.
+  const { spawn } = process.getBuiltinModule("node:child_process");
   return spawn(command, args, { stdio: ["pipe", "pipe", "inherit"], env: {} });
 }

@@ -8,7 +8,10 @@ import {
   type Terms,
 } from "@sandboxer/contract";
 import { createAsking } from "./asking.ts";
+import { budgetsOf, spentBudgets } from "./guard/budgets.ts";
+import type { Spent } from "./guard/ward.ts";
 import { type GuardOptions, keepGuard } from "./process.ts";
+import { createSpending } from "./spending.ts";
 import { type AuthorityKeys, newAuthority } from "./tls/certificate.ts";
 
 const ANSWERS_WITHIN_MS = 15_000;
@@ -33,11 +36,12 @@ interface Watched {
 /** The gateway's side of the guard. */
 export function createGuard(options: GuardOptions): Guard {
   const watched = new Map<string, Watched>();
+  const spending = createSpending(options.dir);
   const asking = createAsking((order) => guard.say(order));
   let misused: (sandboxId: string, misuse: Misuse) => void = () => {};
 
-  const tell = (sandbox: string, { door, terms, authority }: Watched): void =>
-    guard.say({ op: "protect", sandbox, socket: door.socketPath, ...terms, authority });
+  const tell = (sandbox: string, one: Watched): void =>
+    guard.say(protection(sandbox, one, spending.of(sandbox)));
   const hear = (message: Record<string, unknown>): void => {
     const { event, sandbox, key, call, reason, turn, misuse, question } = message;
     const one = watched.get(String(sandbox));
@@ -45,6 +49,7 @@ export function createGuard(options: GuardOptions): Guard {
     if (event === "watching") one.watching.resolve();
     else if (event === "changed") one.turns.get(Number(turn))?.();
     else if (event === "call") remember(one, Number(key), call as Omit<NetworkCall, "seq">);
+    else if (event === "spent") spending.note(String(sandbox), String(message.purse), message.spent as Spent);
     else if (event === "ask") asking.hear(message);
     else if (event === "left") asking.leave(Number(question));
     else if (event === "misused") misused(String(sandbox), misuseSchema.parse(misuse));
@@ -90,24 +95,45 @@ export function createGuard(options: GuardOptions): Guard {
     async change(sandboxId, terms) {
       const one = watched.get(sandboxId);
       if (!one) throw new SandboxerError("invalid_state", "nobody guards this sandbox");
-      one.terms = terms;
-      one.lastTurn += 1;
-      const turn = one.lastTurn;
-      const answer = Promise.withResolvers<void>();
-      one.turns.set(turn, answer.resolve);
-      guard.say({ op: "change", sandbox: sandboxId, ...terms, turn });
-      await within(answer.promise, ANSWERS_WITHIN_MS).finally(() => one.turns.delete(turn));
+      await changeTerms(sandboxId, one, terms, guard.say);
     },
     knows: (sandboxId) => watched.has(sandboxId),
     forget,
     calls: (sandboxId, afterSeq = 0) =>
       (watched.get(sandboxId)?.calls ?? []).filter(({ seq }) => seq > afterSeq),
+    budgets: (sandboxId) => {
+      const one = watched.get(sandboxId);
+      return one ? spentBudgets(budgetsOf(one.terms), spending.of(sandboxId)) : [];
+    },
     onAsk: asking.onAsk,
     onMisuse: (hearer) => {
       misused = hearer;
     },
-    close: () => guard.close(),
+    async close() {
+      await guard.close();
+      spending.flush();
+    },
   };
+}
+
+function protection(sandbox: string, { door, terms, authority }: Watched, used: Map<string, Spent>): object {
+  const spent = Object.fromEntries(used);
+  return { op: "protect", sandbox, socket: door.socketPath, ...terms, authority, spent };
+}
+
+async function changeTerms(
+  sandbox: string,
+  one: Watched,
+  terms: Terms,
+  say: (order: object) => void,
+): Promise<void> {
+  one.terms = terms;
+  one.lastTurn += 1;
+  const turn = one.lastTurn;
+  const answer = Promise.withResolvers<void>();
+  one.turns.set(turn, answer.resolve);
+  say({ op: "change", sandbox, ...terms, turn });
+  await within(answer.promise, ANSWERS_WITHIN_MS).finally(() => one.turns.delete(turn));
 }
 
 function watch(sandboxId: string, door: GuardDoor, terms: Terms, known?: Watched): Watched {

@@ -54,6 +54,42 @@ describe("the client", () => {
     await expect(clientOf(answer).sandboxes.get("x")).rejects.toMatchObject({ code });
   });
 
+  it.each([
+    ["a string", "caf\u00e9"],
+    ["bytes", new TextEncoder().encode("caf\u00e9")],
+    ["a stream", new Blob(["caf\u00e9"]).stream()],
+    ["parts", ["ca", "f\u00e9"] as unknown as Iterable<Uint8Array>],
+  ])("writes a file from %s", async (_, content) => {
+    const client = clientOf(async (url, init) =>
+      url.includes("/files/content")
+        ? Response.json({ bytes: (init.body as Uint8Array).length })
+        : Response.json(info("a".repeat(20))),
+    );
+    expect(await (await client.sandboxes.get("a")).files.write("x", content)).toBe(5);
+  });
+
+  it("calls a mistake of the caller's one, and shows no key", async () => {
+    const client = clientOf(async () => Response.json(info("a".repeat(20))));
+    const { files } = await client.sandboxes.get("a");
+    for (const wrong of [7, undefined, [1, 2], {}]) {
+      await expect(files.write("x", wrong as unknown as string)).rejects.toMatchObject({
+        code: "invalid_request",
+      });
+    }
+    for (const url of ["", "127.0.0.1:7070", "file:///x"]) {
+      expect(() => createClient({ url, apiKey: "key" })).toThrow("is not the address of a gateway");
+    }
+    const thrown = (() => {
+      try {
+        return createClient({ url: "http://gateway.test", apiKey: "sbx_one\ntwo" });
+      } catch (error) {
+        return error as SandboxerError;
+      }
+    })();
+    expect(thrown).toMatchObject({ code: "invalid_request" });
+    expect(`${thrown}`).not.toContain("sbx_one");
+  });
+
   it("walks every page", async () => {
     const asked: string[] = [];
     const client = clientOf(async (url) => {

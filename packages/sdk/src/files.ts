@@ -5,6 +5,7 @@ import {
   listingSchema,
   madeSchema,
   unpackedSchema,
+  type WriteOptions,
   writtenSchema,
   xattrsAnswerSchema,
 } from "@sandboxer/contract";
@@ -13,11 +14,16 @@ import { chunksOf } from "./chunks.ts";
 import { strange } from "./failure.ts";
 import { drained } from "./process.ts";
 import type { Transport } from "./transport.ts";
-import { uploadOf } from "./upload.ts";
+import { type Content, uploadOf } from "./upload.ts";
 import { openWatch } from "./watch.ts";
 
-/** The contract's Files, over HTTP. */
-export function openFiles(transport: Transport, sandboxPath: string): Files {
+/** The contract's Files, which also takes what is whole already. */
+export interface SandboxFiles extends Files {
+  write(path: string, source: Content, options?: WriteOptions): Promise<number>;
+}
+
+/** Over HTTP. */
+export function openFiles(transport: Transport, sandboxPath: string): SandboxFiles {
   const at = (verb: string) => `${sandboxPath}/files/${verb}`;
   return {
     async read(path, options = {}) {

@@ -1,6 +1,8 @@
+export { SandboxerError } from "@sandboxer/contract";
 export type { Approvals } from "./approvals.ts";
 export type { Attachments } from "./attachments.ts";
 export { type Client, type ClientOptions, createClient, type ListOptions, type Page } from "./client.ts";
+export type { SandboxFiles } from "./files.ts";
 export type { Keys } from "./keys.ts";
 export type { Log, Webhooks } from "./log.ts";
 export type { Orgs } from "./orgs.ts";

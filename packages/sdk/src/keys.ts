@@ -4,9 +4,12 @@ import {
   type CreatedKey,
   type CreateKeyBody,
   createdKeySchema,
+  identityChallengeSchema,
   type Key,
   keyListSchema,
   revokedKeysSchema,
+  type Whoami,
+  whoamiSchema,
 } from "@sandboxer/contract";
 import type { Once, Transport } from "./transport.ts";
 
@@ -17,6 +20,8 @@ export interface Keys {
   list(): Promise<readonly Key[]>;
   /** What a derived key may spend in all, from now on; the difference is its giver's. */
   setBudget(keyId: string, limitMicroUsd: number): Promise<Budget>;
+  /** Shows that the client's holder has its Ed25519 key: signs the bytes that it is given. */
+  prove(sign: (challenge: Uint8Array) => Uint8Array | Promise<Uint8Array>): Promise<Whoami>;
   /** Ends the key and everything derived from it; answers the ids of what it ended. */
   revoke(keyId: string): Promise<readonly string[]>;
 }
@@ -30,6 +35,12 @@ export function openKeys(transport: Transport): Keys {
     setBudget(keyId, limitMicroUsd) {
       const path = `/v1/keys/${encodeURIComponent(keyId)}/budget`;
       return transport.ask(budgetSchema, "PUT", path, { json: { limitMicroUsd } });
+    },
+    async prove(sign) {
+      const asked = await transport.ask(identityChallengeSchema, "POST", "/v1/identity/challenge");
+      const signature = btoa(String.fromCharCode(...(await sign(new TextEncoder().encode(asked.challenge)))));
+      const json = { challenge: asked.challenge, signature };
+      return transport.ask(whoamiSchema, "POST", "/v1/identity/proof", { json });
     },
     async revoke(keyId) {
       const path = `/v1/keys/${encodeURIComponent(keyId)}`;

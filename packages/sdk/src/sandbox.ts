@@ -6,15 +6,13 @@ import {
   type ElevateBody,
   type ExecInput,
   type ExecResult,
-  type Files,
   type ForkBody,
   forkedSchema,
   type GuardedNetworkInput,
   type Metrics,
   type Mirror,
   metricsSchema,
-  type NetworkCall,
-  type NetworkRule,
+  type NetworkCallList,
   networkCallListSchema,
   type Ports,
   type Preview,
@@ -33,7 +31,7 @@ import {
   type TakeSnapshotBody,
   type Terminals,
 } from "@sandboxer/contract";
-import { openFiles } from "./files.ts";
+import { openFiles, type SandboxFiles } from "./files.ts";
 import { openPorts } from "./ports.ts";
 import { drained, openProcess, type RemoteProcess } from "./process.ts";
 import { openOverSocket } from "./socket-process.ts";
@@ -60,7 +58,7 @@ export interface Sandbox {
   readonly id: string;
   /** As it was when last looked at. */
   readonly info: SandboxInfo;
-  readonly files: Files;
+  readonly files: SandboxFiles;
   readonly ports: Ports;
   readonly pty: Terminals;
   /** Of a copy-on-write workspace, what was changed and what becomes of it; of a mirror, `sync`. */
@@ -96,7 +94,7 @@ export interface Sandbox {
   /** The rules of its way out from now on. */
   changeNetwork(network: GuardedNetworkInput): Promise<SandboxInfo>;
   /** What it tried to reach, and the rules that would have allowed what was not. */
-  networkCalls(afterSeq?: number): Promise<{ calls: NetworkCall[]; proposed: NetworkRule[] }>;
+  networkCalls(afterSeq?: number): Promise<NetworkCallList>;
   /** Asks for more ways out, for a while; somebody else has to say yes. */
   elevate(body: ElevateBody): Promise<Approval>;
   /** Takes back at once what was opened for a while. */

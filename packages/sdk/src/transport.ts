@@ -1,3 +1,4 @@
+import { SandboxerError } from "@sandboxer/contract";
 import { failureOf, fromJson, strange, unreachable } from "./failure.ts";
 import { createSockets, type OpenSocket, type SocketMaker } from "./sockets.ts";
 
@@ -44,12 +45,13 @@ interface TransportOptions {
 }
 
 export function createTransport(options: TransportOptions): Transport {
-  const base = options.url.replace(/\/+$/, "");
+  const base = addressOf(options.url);
   const { attachmentId } = options;
   const identity = {
     authorization: `Bearer ${options.apiKey}`,
     ...(attachmentId !== undefined && { "sandboxer-attachment": attachmentId }),
   };
+  refuseUnsendable(identity);
 
   async function send(method: string, path: string, call: Call = {}): Promise<Response> {
     const key = call.once?.idempotencyKey;
@@ -87,6 +89,26 @@ export function createTransport(options: TransportOptions): Transport {
       return parsed.data;
     },
   };
+}
+
+/** Told apart from a gateway that is away: to try again helps nobody. */
+function addressOf(url: string): string {
+  const { protocol } = URL.parse(url) ?? {};
+  if (protocol === "http:" || protocol === "https:") return url.replace(/\/+$/, "");
+  throw new SandboxerError("invalid_request", `${JSON.stringify(url)} is not the address of a gateway`, {
+    hint: "Give it whole, as in http://127.0.0.1:7070.",
+  });
+}
+
+function refuseUnsendable(identity: Record<string, string>): void {
+  try {
+    new Headers(identity);
+  } catch {
+    // Without the cause, which would repeat the key.
+    throw new SandboxerError("invalid_request", "the key holds what no key has", {
+      hint: "Give it as it was printed, on one line.",
+    });
+  }
 }
 
 function queryString(query: Query = {}): string {

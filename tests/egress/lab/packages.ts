@@ -30,7 +30,7 @@ export async function makePackages(dir: string, go: string): Promise<void> {
   await run(go, ["build", "-o", join(dir, "fetch"), join(dir, "fetch.go")], { env });
 }
 
-async function makeRepository(bare: string, work: string): Promise<void> {
+export async function makeRepository(bare: string, work: string): Promise<void> {
   const git = (...args: string[]) =>
     run("git", [
       "-c",

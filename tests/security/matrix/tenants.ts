@@ -1,7 +1,7 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newRowId, newSandboxId } from "@sandboxer/contract";
+import { newRowId, newSandboxId, type Operation } from "@sandboxer/contract";
 import { createRootKey, openSqliteStore } from "@sandboxer/core";
 import { type Gateway, type GatewayOptions, openGateway } from "@sandboxer/gateway";
 import { type Client, createClient } from "@sandboxer/sdk";
@@ -22,8 +22,22 @@ export interface Tenants {
   readonly expiredKey: string;
   /** A valid key that may do nothing at all. */
   readonly powerlessKey: string;
+  /** One that may look at what is its own and change nothing. */
+  readonly readOnlyKey: string;
+  /** Of the owner's own agents: it may look at what is its own, and run commands there. */
+  readonly attenuatedKey: string;
   close(): Promise<void>;
 }
+
+/** All that a key that only reads is given. */
+export const READING: Operation[] = [
+  "sandbox.read",
+  "key.read",
+  "event.read",
+  "approval.read",
+  "secret.read",
+];
+export const NARROW: Operation[] = ["sandbox.read", "sandbox.exec"];
 
 export async function openTenants(options: Partial<GatewayOptions> = {}): Promise<Tenants> {
   const home = await mkdtemp(join(tmpdir(), "sandboxer-tenants-"));
@@ -57,6 +71,8 @@ export async function openTenants(options: Partial<GatewayOptions> = {}): Promis
     revokedKey: revoked.apiKey,
     expiredKey,
     powerlessKey: await derive({ name: "powerless", operations: [] }),
+    readOnlyKey: await derive({ name: "reader", operations: READING }),
+    attenuatedKey: (await clientOf(ownerKey).keys.create({ name: "narrow", operations: NARROW })).apiKey,
     async close() {
       for await (const one of root.sandboxes.all({ states: ["running", "paused"] })) await one.destroy();
       await gateway.close();

@@ -20,9 +20,10 @@ export function register(program: Command): void {
 
 async function apply(idOrName: string | undefined, paths: string[], { force, json }: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
-  const { workspaceSandbox } = await import("../workspace.ts");
+  const { needPaths, workspaceSandbox } = await import("../workspace.ts");
   const applied = await withClient(async (client) => {
     const sandbox = await workspaceSandbox(client, idOrName);
+    await needPaths(sandbox, paths);
     return sandbox.workspace.apply({ paths, ...(force && { force }) });
   });
   const lines = json ? [JSON.stringify(applied)] : applied.paths.map(printable);

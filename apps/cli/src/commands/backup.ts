@@ -22,6 +22,8 @@ async function backup(path: string, _options: object, command: Command): Promise
   const { backupHome } = await import("@sandboxer/gateway");
   const { homeDirectory } = await import("@sandboxer/gateway/home");
   const [home, file] = [homeDirectory(), resolve(path)];
+  const { needFolderOf } = await import("../host-file.ts");
+  await needFolderOf(file);
   await backupHome(home, file);
   tell({ home, file }, command);
 }

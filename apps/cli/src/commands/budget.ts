@@ -1,7 +1,7 @@
 import type { Budget } from "@sandboxer/contract";
+import { dollars } from "@sandboxer/contract/dollars";
 import type { Command } from "commander";
 import { microUsd } from "../arguments.ts";
-import { dollars } from "../dollars.ts";
 
 export function register(program: Command): void {
   const budget = program
@@ -37,7 +37,10 @@ function print(budget: Budget, { json }: { json?: true }): void {
   const { accountId, limitMicroUsd, availableMicroUsd, heldMicroUsd, spentMicroUsd } = budget;
   const limit = limitMicroUsd === undefined ? "no limit" : `limit ${dollars(limitMicroUsd)}`;
   const left = availableMicroUsd === undefined ? "" : `, ${dollars(availableMicroUsd)} left`;
-  const text = `${accountId}: ${limit}${left}, ${dollars(heldMicroUsd)} held, ${dollars(spentMicroUsd)} spent`;
+  const inKeys = (limitMicroUsd ?? 0) - (availableMicroUsd ?? 0) - heldMicroUsd - spentMicroUsd;
+  const bound = limitMicroUsd === undefined || inKeys <= 0 ? "" : `, ${dollars(inKeys)} given to keys`;
+  const used = `${dollars(heldMicroUsd)} held${bound}, ${dollars(spentMicroUsd)} spent`;
+  const text = `${accountId}: ${limit}${left}, ${used}`;
   process.stdout.write(`${json ? JSON.stringify(budget) : text}\n`);
   process.exit(0);
 }

@@ -61,11 +61,15 @@ export function register(program: Command): void {
     .option("--ttl <time>", "how long it lives (default: 1h)", durationMs)
     .option("-e, --env <NAME=value>", "a variable of every command in it", variable)
     .option("-l, --label <key=value>", "a label", label)
-    .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
+    .option("--image <ref>", "use this container image, as in debian:12")
     .option("--rootfs <path>", "use this folder or archive as the root instead of this machine's programs")
     .option("--tools <folder...>", "show this machine's folder too, read-only: a version manager's")
     .option("--allow <host>", "a host it may reach, as in api.example.com or tcp://db.dev:5432", allowance)
-    .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
+    .option(
+      "--rules <sets>",
+      "named sets of hosts it may reach, as in anthropic; npm needs `packageHosts`",
+      list,
+    )
     .option("--ask", "have somebody decide about what no rule allows: `sandboxer approvals`")
     .option("--secrets <list>", "secrets it uses without seeing them, by name", list)
     .option("--learn", "let through what no rule allows, and write it down")

@@ -24,9 +24,10 @@ export function register(program: Command): void {
 async function diff(idOrName: string | undefined, paths: string[], { stat, json }: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const { forTerminal, patchOf, summaryOf } = await import("../patch.ts");
-  const { workspaceSandbox } = await import("../workspace.ts");
+  const { needPaths, workspaceSandbox } = await import("../workspace.ts");
   await withClient(async (client) => {
     const sandbox = await workspaceSandbox(client, idOrName);
+    await needPaths(sandbox, paths);
     const detail = stat ? "counts" : "patch";
     for await (const change of await sandbox.workspace.changes({ paths, detail })) {
       const text = json

@@ -1,8 +1,10 @@
-import type { Process } from "@sandboxer/contract";
+import type { Exit, Process } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, variable, whenMissing } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
-import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
+import { whenReaderLeaves } from "../reader.ts";
+import { exitCodeOf, forwardSignals, hasInput, relay } from "../relay.ts";
+import { sayWhy } from "../why.ts";
 
 interface Options {
   readonly env?: Record<string, string>;
@@ -48,7 +50,10 @@ async function exec(idOrName: string, argv: string[], options: Options): Promise
   const exitCode = await withSandboxes(async (sandboxes) => {
     const sandbox = await sandboxes.get(idOrName);
     const acting = options.as === undefined ? sandbox : sandbox.through(options.as);
-    return detach ? leave(acting) : stay(acting);
+    if (detach) return leave(acting);
+    const exit = await stay(acting);
+    await sayWhy(sandbox, exit);
+    return exitCodeOf(exit);
   });
   process.exit(exitCode);
 
@@ -71,10 +76,10 @@ async function exec(idOrName: string, argv: string[], options: Options): Promise
     return 0;
   }
 
-  async function stay(sandbox: Pick<Handle, "exec">): Promise<number> {
+  async function stay(sandbox: Pick<Handle, "exec">): Promise<Exit> {
     const stdin = tty === true || hasInput();
     const started = await start(sandbox, stdin);
     remote = started;
-    return exitCodeOf(tty ? await terminal.lendTerminal(started) : await relay(started, stdin));
+    return tty ? terminal.lendTerminal(started) : relay(started, stdin);
   }
 }

@@ -1,4 +1,3 @@
-import { createReadStream } from "node:fs";
 import type { KeptImage } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { span, table } from "../table.ts";
@@ -96,7 +95,9 @@ async function importFrom(
 ): Promise<void> {
   const { counted } = await import("../progress.ts");
   const options = { ...(name && { name }), kind: rootfs ? ("rootfs" as const) : ("image" as const) };
-  const image = await withImages((images) => images.import(counted(createReadStream(path)), options));
+  const { readHostFile } = await import("../host-file.ts");
+  const file = await readHostFile(path);
+  const image = await withImages((images) => images.import(counted(file), options));
   end(image, image.digest, asked);
 }
 

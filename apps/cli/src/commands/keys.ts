@@ -1,7 +1,7 @@
 import type { CreateKeyBody, IsolationClass, Key, Role } from "@sandboxer/contract";
+import { dollars } from "@sandboxer/contract/dollars";
 import type { Command } from "commander";
 import { durationMs, list, microUsd } from "../arguments.ts";
-import { dollars } from "../dollars.ts";
 import { span, table } from "../table.ts";
 
 interface Options {
@@ -18,6 +18,8 @@ interface Options {
   readonly expires?: number;
   readonly network?: string[];
   readonly secrets?: string[];
+  readonly capabilities?: string[];
+  readonly identity?: string;
   readonly readOnly?: true;
   readonly idempotencyKey?: string;
   readonly json?: true;
@@ -40,6 +42,11 @@ export function register(program: Command): void {
     .option("--budget <usd>", "what it may spend in all, as in 2.50; held on this key's budget", microUsd)
     .option("--network <list>", "names it may reach at most, as in *.example.com", list)
     .option("--secrets <list>", "secrets it may use, by name", list)
+    .option("--capabilities <list>", "what it may have of the network: none, packages, web-search, …", list)
+    .option(
+      "--identity <file>",
+      "the Ed25519 public key of the agent that will hold it, which that one proves",
+    )
     .option("--read-only", "it changes no file inside a sandbox")
     .option("--idempotency-key <key>", "asked again with the same, there is still one key")
     .option("--expires <time>", "when it ends, from now", durationMs)
@@ -63,6 +70,13 @@ export function register(program: Command): void {
     .addHelpText("after", "\nExample:\n  $ sandboxer keys budget key_k3v9x0q2m7c1z8w4b6n5 5.00")
     .action(budget);
   keys
+    .command("prove")
+    .description("show that whoever holds this key is the agent that its maker meant")
+    .argument("<file>", "the agent's Ed25519 private key, as `openssl genpkey -algorithm ed25519` writes it")
+    .option("--json", "print who that is")
+    .addHelpText("after", "\nExample:\n  $ sandboxer keys prove agent.key")
+    .action(prove);
+  keys
     .command("revoke")
     .description("end a key, everything derived from it, and what they are doing")
     .argument("<key>", "its id, as in key_…")
@@ -72,13 +86,14 @@ export function register(program: Command): void {
 
 async function create(options: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
-  const { isolation, maxTtl, budget, expires, readOnly, idempotencyKey, json, ...rest } = options;
+  const { isolation, maxTtl, budget, expires, readOnly, identity, idempotencyKey, json, ...rest } = options;
   const body = {
     ...rest,
     ...(isolation && { minimumIsolation: isolation }),
     ...(maxTtl && { maximumTtlMs: maxTtl }),
     ...(budget !== undefined && { budgetMicroUsd: budget }),
     ...(readOnly && { access: "read-only" }),
+    ...(identity !== undefined && { identity: await publicHalf(identity) }),
     ...(expires && { expiresAtMs: Date.now() + expires }),
   } as CreateKeyBody;
   const created = await withClient((client) =>
@@ -119,6 +134,22 @@ async function budget(keyId: string, limitMicroUsd: number, { json }: Options): 
   const parts = [`${dollars(availableMicroUsd)} left`, `${dollars(heldMicroUsd)} held`];
   const text = `${dollars(limitMicroUsd)}: ${[...parts, `${dollars(spentMicroUsd)} spent`].join(", ")}`;
   process.stdout.write(`${json ? JSON.stringify(set) : text}\n`);
+  process.exit(0);
+}
+
+async function publicHalf(path: string): Promise<string> {
+  const { identityIn } = await import("../identity.ts");
+  return identityIn(path);
+}
+
+async function prove(path: string, { json }: Options): Promise<void> {
+  const [{ withClient }, { signerIn }] = await Promise.all([
+    import("../connect.ts"),
+    import("../identity.ts"),
+  ]);
+  const sign = signerIn(path);
+  const who = await withClient((client) => client.keys.prove(sign));
+  process.stdout.write(`${json ? JSON.stringify(who) : (who.trust ?? "no agent")}\n`);
   process.exit(0);
 }
 

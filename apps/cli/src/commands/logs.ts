@@ -1,7 +1,7 @@
 import type { ProcessInfo } from "@sandboxer/contract";
 import type { RemoteProcess } from "@sandboxer/sdk";
 import type { Command } from "commander";
-import { relay, whenReaderLeaves } from "../relay.ts";
+import { relay } from "../relay.ts";
 
 export function register(program: Command): void {
   program
@@ -18,7 +18,6 @@ export function register(program: Command): void {
 async function logs(idOrName: string, id: string, { follow }: { follow?: true }): Promise<void> {
   const { SandboxerError } = await import("@sandboxer/contract");
   const { withClient } = await import("../connect.ts");
-  whenReaderLeaves((exitCode) => process.exit(exitCode));
   await withClient(async (client) => {
     const sandbox = await client.sandboxes.get(idOrName);
     const info = (await sandbox.processes()).find((one) => one.id === id);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { GuardedNetworkInput, NetworkCall, NetworkRule } from "@sandboxer/contract";
+import type { GuardedNetworkInput, NetworkCall, NetworkRule, SpentBudget } from "@sandboxer/contract";
 import type { Sandbox } from "@sandboxer/sdk";
 import type { Command } from "commander";
 import { list } from "../arguments.ts";
@@ -21,7 +21,11 @@ export function register(program: Command): void {
     .description("show what a sandbox tried to reach, and change what it may")
     .argument("<sandbox>", "its id or name")
     .option("--allow <host>", "one more host it may reach", allowance)
-    .option("--rules <sets>", "more named sets of hosts it may reach, as in npm,pypi", list)
+    .option(
+      "--rules <sets>",
+      "more named sets of hosts it may reach, as in anthropic; npm needs `packageHosts`",
+      list,
+    )
     .option("--learn", "let through what no rule allows, and write it down")
     .option("--enforce", "let through only what a rule allows")
     .option("-f, --follow", "go on showing")
@@ -35,9 +39,9 @@ async function net(name: string, options: Options): Promise<void> {
   await withClient(async (client) => {
     const sandbox = await client.sandboxes.get(name);
     if (options.allow || options.rules || options.learn || options.enforce) await widen(sandbox, options);
-    const { calls, proposed } = await sandbox.networkCalls();
-    if (options.json) process.stdout.write(`${JSON.stringify({ calls, proposed })}\n`);
-    else process.stdout.write(`${table(HEAD, calls.map(row))}\n${offer(name, proposed)}`);
+    const { calls, proposed, budgets } = await sandbox.networkCalls();
+    if (options.json) process.stdout.write(`${JSON.stringify({ calls, proposed, budgets })}\n`);
+    else process.stdout.write(`${table(HEAD, calls.map(row))}\n${used(budgets)}${offer(name, proposed)}`);
     if (options.follow) await follow(sandbox, calls.at(-1)?.seq ?? 0);
   });
   process.exit(0);
@@ -64,19 +68,34 @@ async function follow(sandbox: Sandbox, from: number): Promise<void> {
   }
 }
 
-const HEAD = ["TIME", "VERDICT", "WHERE", "REQUEST", "RULE", "WHY"];
+const HEAD = ["TIME", "VERDICT", "WHERE", "ADDRESS", "WHO", "REQUEST", "BINARY", "UP", "DOWN", "RULE", "WHY"];
 
 /** Names and paths are the sandbox's words. */
 function row(call: NetworkCall): string[] {
-  const { atMs, verdict, host, address, port, method, path, rule, reason } = call;
+  const { atMs, verdict, host, address, port, attachmentId, method, path, binary, rule, reason } = call;
   return [
     new Date(atMs).toISOString().slice(11, 19),
     verdict,
     printable(`${host ?? address ?? "?"}:${port}`),
+    printable(address ?? "-"),
+    printable(attachmentId ?? "-"),
     printable(method ? `${method} ${path ?? ""}` : "-"),
+    printable(binary ?? "-"),
+    `${call.upBytes ?? "-"}`,
+    `${call.downBytes ?? "-"}`,
     printable(rule ?? "-"),
     printable(reason ?? ""),
   ];
+}
+
+function used(budgets: readonly SpentBudget[]): string {
+  const lines = budgets.map(({ rule, upBytes, downBytes, budget }) => {
+    const way = (bytes: number, most: number | undefined) =>
+      `${bytes}${most === undefined ? "" : ` of ${most}`}`;
+    const [up, down] = [way(upBytes, budget.upBytes), way(downBytes, budget.downBytes)];
+    return `  ${printable(rule ?? "everything")}: ${up} bytes up, ${down} down\n`;
+  });
+  return lines.length === 0 ? "" : `\nUsed of what there is:\n${lines.join("")}`;
 }
 
 function offer(name: string, proposed: readonly NetworkRule[]): string {

@@ -1,12 +1,13 @@
 import type { PublishedProfile } from "@sandboxer/contract";
+import { dollars } from "@sandboxer/contract/dollars";
 import type { Command } from "commander";
-import { dollars } from "../dollars.ts";
 import { printable } from "../printable.ts";
 import { span, table } from "../table.ts";
 
 interface Options {
   readonly json?: true;
   readonly all?: true;
+  readonly idempotencyKey?: string;
 }
 
 export function register(program: Command): void {
@@ -21,6 +22,7 @@ export function register(program: Command): void {
     .action(show);
   add("publish", "publish the next version of a profile")
     .argument("<file>", "YAML or JSON")
+    .option("--idempotency-key <key>", "asked again with the same, there is still one")
     .addHelpText("after", "\nExample:\n  $ sandboxer profiles publish python.yaml")
     .action(publish);
   add("deprecate", "no longer mean this version when none is named")
@@ -33,6 +35,12 @@ export function register(program: Command): void {
     .argument("<sandbox>", "its id or name")
     .option("--name <name>", "what to call it (default: suggested)")
     .action(suggest);
+  add("import-openshell", "write a profile that allows nothing an OpenShell policy does not")
+    .argument("<file>", "the policy, YAML")
+    .option("--name <name>", "what to call it (default: openshell)")
+    .option("--strict", "fail where anything of the policy is not said or enforced")
+    .addHelpText("after", "\nExample:\n  $ sandboxer profiles import-openshell policy.yaml > profile.yaml")
+    .action(importPolicy);
   profiles
     .command("schema")
     .description("print the JSON Schema of a profile, for editors")
@@ -68,11 +76,12 @@ async function show(ref: string, { json }: Options): Promise<void> {
   say(`# ${nameOf(found)} sha256:${found.digest}\n${stringify(found.resolved).trimEnd()}`);
 }
 
-async function publish(file: string, { json }: Options): Promise<void> {
+async function publish(file: string, { json, idempotencyKey }: Options): Promise<void> {
   const { readProfile } = await import("../profile-file.ts");
   const profile = readProfile(file);
   const { withClient } = await import("../connect.ts");
-  const published = await withClient((client) => client.profiles.publish(profile));
+  const once = idempotencyKey === undefined ? {} : { idempotencyKey };
+  const published = await withClient((client) => client.profiles.publish(profile, once));
   say(json ? JSON.stringify(published) : nameOf(published));
 }
 
@@ -84,28 +93,27 @@ async function deprecate(ref: string, { json }: Options): Promise<void> {
 
 async function verify(ref: string, { json }: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
+  const { onLease } = await import("../lease.ts");
   const outcome = await withClient(async (client) => {
     const found = await client.profiles.get(ref);
-    const sandbox = await client.sandboxes.create({ profile: nameOf(found) });
-    try {
-      const checks = [];
+    const checks = await onLease(client, found, async (sandbox) => {
+      const done = [];
       for (const argv of found.resolved.verify ?? []) {
         const exit = await sandbox.run(argv).then(
           (result) => result.exit,
           (error: Error) => error.message,
         );
-        checks.push({
-          argv,
-          ok: typeof exit === "object" && exit.kind === "exited" && exit.code === 0,
-          exit,
-        });
+        const ok = typeof exit === "object" && exit.kind === "exited" && exit.code === 0;
+        done.push({ argv, ok, exit });
       }
-      return { profile: nameOf(found), checks };
-    } finally {
-      await sandbox.destroy();
-    }
+      return done;
+    });
+    return { profile: nameOf(found), checks };
   });
-  const lines = outcome.checks.map(({ argv, ok }) => `${ok ? "ok" : "no"}  ${argv.join(" ")}`);
+  const lines = outcome.checks.map(({ argv, ok, exit }) => {
+    const why = typeof exit === "string" ? `: ${printable(exit)}` : "";
+    return `${ok ? "ok" : "no"}  ${argv.join(" ")}${why}`;
+  });
   const ok = outcome.checks.every((check) => check.ok);
   say(json ? JSON.stringify(outcome) : [`${outcome.profile}:`, ...lines].join("\n"), ok ? 0 : 1);
 }
@@ -117,6 +125,20 @@ async function suggest(sandbox: string, { name, json }: Options & { name?: strin
   const { stringify } = await import("yaml");
   const notes = suggestion.notes.map((note) => `# ${printable(note)}\n`).join("");
   say(`${notes}${stringify(suggestion.profile).trimEnd()}`);
+}
+
+async function importPolicy(
+  file: string,
+  { name = "openshell", strict, json }: Options & { name?: string; strict?: true },
+): Promise<void> {
+  const { readProfile } = await import("../profile-file.ts");
+  const { importOpenShell } = await import("../openshell/import.ts");
+  const { stringify } = await import("yaml");
+  const imported = importOpenShell(readProfile(file), name);
+  const notes = imported.findings.map(({ where, what, why }) => `# ${what}: ${where}: ${why}`);
+  const head = notes.map((note) => `${printable(note)}\n`).join("");
+  const exitCode = strict && notes.length > 0 ? 1 : 0;
+  say(json ? JSON.stringify(imported) : `${head}${stringify(imported.profile).trimEnd()}`, exitCode);
 }
 
 async function schema(): Promise<void> {

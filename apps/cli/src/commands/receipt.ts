@@ -1,6 +1,6 @@
 import type { Receipt } from "@sandboxer/contract";
+import { dollars } from "@sandboxer/contract/dollars";
 import type { Command } from "commander";
-import { dollars } from "../dollars.ts";
 import { printable } from "../printable.ts";
 import { span } from "../table.ts";
 

@@ -17,10 +17,12 @@ async function rollback(
   { json }: { json?: true },
 ): Promise<void> {
   const { withClient } = await import("../connect.ts");
-  const { workspaceSandbox } = await import("../workspace.ts");
-  const rolledBack = await withClient(async (client) =>
-    (await workspaceSandbox(client, idOrName)).workspace.rollback({ paths }),
-  );
+  const { needPaths, workspaceSandbox } = await import("../workspace.ts");
+  const rolledBack = await withClient(async (client) => {
+    const sandbox = await workspaceSandbox(client, idOrName);
+    await needPaths(sandbox, paths);
+    return sandbox.workspace.rollback({ paths });
+  });
   if (json) process.stdout.write(`${JSON.stringify(rolledBack)}\n`);
   process.exit(0);
 }

@@ -1,7 +1,7 @@
 import type { CreateBody, IsolationClass } from "@sandboxer/contract";
+import { dollars } from "@sandboxer/contract/dollars";
 import type { Command } from "commander";
 import { durationMs, list, microUsd } from "../arguments.ts";
-import { dollars } from "../dollars.ts";
 import { table } from "../table.ts";
 
 interface Options {
@@ -65,7 +65,9 @@ async function explain({
     ]),
     ...plan.rejected.map((one) => ["no", one.extensionId, one.reason]),
   ];
-  const text = `policy: ${plan.policy}\n${table(["RANK", "EXTENSION", "WHY"], rows)}`;
+  const { tier, isolation: least } = plan.trust ?? {};
+  const trust = tier ? `trust: ${tier}, so isolation is at least ${least}\n` : "";
+  const text = `policy: ${plan.policy}\n${trust}${table(["RANK", "EXTENSION", "WHY"], rows)}`;
   process.stdout.write(`${json ? JSON.stringify(plan) : text}\n`);
   process.exit(plan.candidates.length > 0 ? 0 : ERRORS.no_candidate.exitCode);
 }

@@ -3,8 +3,10 @@ import type { Command } from "commander";
 import { durationMs, list, mebibytes, processors, variable, whenMissing } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
 import { allowance, type NetworkOptions, networkOf } from "../network.ts";
-import { exitCodeOf, forwardSignals, hasInput, relay, whenReaderLeaves } from "../relay.ts";
+import { whenReaderLeaves } from "../reader.ts";
+import { exitCodeOf, forwardSignals, hasInput, relay } from "../relay.ts";
 import { waiting } from "../waiting.ts";
+import { sayWhy } from "../why.ts";
 import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
 interface Options extends NetworkOptions, WorkspaceOptions {
@@ -35,13 +37,17 @@ export function register(program: Command): void {
     .option("-u, --user <user>", "who runs it, by name or uid (default: user)")
     .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
     .option("--ttl <time>", "the longest the sandbox lives (default: 1h)", durationMs)
-    .option("--image <ref>", "use this container image, as in debian:12 (needs docker)")
+    .option("--image <ref>", "use this container image, as in debian:12")
     .option("--rootfs <path>", "use this folder or archive as the root instead of this machine's programs")
     .option("--tools <folder...>", "show this machine's folder too, read-only: a version manager's")
     .option("--cpus <count>", "processors it may use (default: 2)", processors)
     .option("--memory <size>", "memory it may use, as in 512M (default: 2G)", mebibytes)
     .option("--allow <host>", "a host it may reach, as in api.example.com", allowance)
-    .option("--rules <sets>", "named sets of hosts it may reach, as in npm,pypi", list)
+    .option(
+      "--rules <sets>",
+      "named sets of hosts it may reach, as in anthropic; npm needs `packageHosts`",
+      list,
+    )
     .option("--ask", "have somebody decide about what no rule allows: `sandboxer approvals`")
     .option("--secrets <list>", "secrets it uses without seeing them, by name", list)
     .option("--name <name>", "a name for the sandbox, to find what it changed in its workspace")
@@ -49,7 +55,7 @@ export function register(program: Command): void {
     .option("--json", "give errors as JSON")
     .passThroughOptions()
     .configureOutput(whenMissing("name the command to run, as in: sandboxer run -- echo hello"))
-    .addHelpText("after", "\nExample:\n  $ echo 'print(6*7)' | sandboxer run --timeout 10s -- python3 -")
+    .addHelpText("after", EXAMPLES)
     .action(run);
   addWorkspaceOptions(command);
 }
@@ -97,7 +103,9 @@ async function run(argv: string[], options: Options): Promise<void> {
       ...(timeout && { timeoutMs: timeout }),
     });
     remote = started;
-    return exitCodeOf(tty ? await lendTerminal(started) : await relay(started, stdin));
+    const exit = tty ? await lendTerminal(started) : await relay(started, stdin);
+    await sayWhy(sandbox, exit);
+    return exitCodeOf(exit);
   }
 }
 
@@ -132,6 +140,15 @@ async function hasChanges({ workspace }: Handle): Promise<boolean> {
   for await (const _ of await workspace.changes()) return true;
   return false;
 }
+
+const EXAMPLES = `
+What is piped or typed here reaches the command; its output and its exit code are all that comes back.
+
+Examples:
+  $ echo 'print(6*7)' | sandboxer run --timeout 10s -- python3 -
+  $ sandboxer run -w . -- npm test       on a copy of this folder: then \`sandboxer diff\`, \`apply\`
+  $ sandboxer run --rules npm --memory 4G -w . -- npm install
+  $ sandboxer run -t -- bash             with a terminal of its own`;
 
 const HOUR_MS = 3_600_000;
 const SLACK_MS = 60_000;

@@ -1,7 +1,10 @@
 import type { Secret, SecretBinding } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { binding, sourceOf } from "../secret.ts";
+import { binding, sourceOf, writtenAs } from "../secret.ts";
 import { span, table } from "../table.ts";
+
+/** What stands for a source where the value is kept by the gateway itself. */
+const VAULT = "vault:";
 
 interface SetOptions {
   readonly to?: SecretBinding[];
@@ -84,7 +87,7 @@ async function set(name: string, { to = [], from, as, json }: SetOptions): Promi
 async function rotate(name: string, options: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const known = (await withClient((client) => client.secrets.list())).find((one) => one.name === name);
-  const isOurs = known === undefined || known.ref === "vault:";
+  const isOurs = known === undefined || known.ref === VAULT;
   const value = isOurs ? { value: await readValue() } : {};
   await change(options, (secrets) => secrets.rotate(name, value));
 }
@@ -104,9 +107,15 @@ async function ls({ json }: Options): Promise<void> {
 }
 
 function row({ name, ref, bindings, grants, rotatedAtMs }: Secret): string[] {
-  const places = bindings.map(({ host, place }) => `${host} ${place.in}:${place.name}`);
   const keys = grants.map(({ keyId }) => keyId);
-  return [name, ref, places.join(", "), keys.join(", "), span(Date.now() - rotatedAtMs)];
+  const places = bindings.map(writtenAs);
+  return [
+    name,
+    ref === VAULT ? "kept here" : ref,
+    places.join(", "),
+    keys.join(", "),
+    span(Date.now() - rotatedAtMs),
+  ];
 }
 
 async function rm(name: string, { json }: { json?: true }): Promise<void> {

@@ -1,7 +1,8 @@
 import type { Client, Sandbox } from "@sandboxer/sdk";
 import type { Command } from "commander";
 import { durationMs } from "../arguments.ts";
-import { exitCodeOf, forwardSignals, whenReaderLeaves } from "../relay.ts";
+import { whenReaderLeaves } from "../reader.ts";
+import { exitCodeOf, forwardSignals } from "../relay.ts";
 import { waiting } from "../waiting.ts";
 
 interface Options {

@@ -1,4 +1,3 @@
-import { createReadStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import type { Snapshot } from "@sandboxer/contract";
 import type { Command } from "commander";
@@ -62,6 +61,8 @@ async function remove(idOrName: string, { json }: { json?: true }): Promise<void
 async function exportTo(idOrName: string, path: string, { json }: { json?: true }): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const { counted } = await import("../progress.ts");
+  const { needFolderOf } = await import("../host-file.ts");
+  await needFolderOf(path);
   const draft = `${path}.${process.pid}`;
   await withClient(async (client) => {
     const data = await client.snapshots.export(idOrName);
@@ -86,7 +87,8 @@ async function importFrom(
   const { withClient } = await import("../connect.ts");
   const { counted } = await import("../progress.ts");
   const options = { ...(name && { name }), ...(trust && { trust }) };
-  const source = counted(createReadStream(path));
+  const { readHostFile } = await import("../host-file.ts");
+  const source = counted(await readHostFile(path));
   const snapshot = await withClient((client) => client.snapshots.import(source, options));
   process.stdout.write(`${json ? JSON.stringify(snapshot) : snapshot.id}\n`);
   process.exit(0);

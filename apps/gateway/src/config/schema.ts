@@ -1,4 +1,4 @@
-import { imageSchema } from "@sandboxer/contract";
+import { imageSchema, trustPolicySchema } from "@sandboxer/contract";
 import { z } from "zod";
 
 const port = z.int().min(0).max(65_535);
@@ -86,6 +86,8 @@ export const configSchema = z.strictObject({
   packageHosts: z
     .partialRecord(z.enum(["npm", "pypi", "debian", "crates", "go"]), z.array(hostName).min(1))
     .default({}),
+  /** What isolation agents get, by how far they are known. */
+  trust: trustPolicySchema.prefault({}),
   /** Ways out from elsewhere: packages that export `createExtension`. */
   extensions: z
     .array(

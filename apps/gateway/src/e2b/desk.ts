@@ -1,7 +1,7 @@
 import type { AutoPause } from "./auto-pause.ts";
 import type { Builds } from "./builds/build.ts";
 import type { Images } from "./builds/run.ts";
-import type { Tags } from "./control/templates-known.ts";
+import type { Tags } from "./builds/tags.ts";
 import type { Signatures } from "./envd/signatures.ts";
 import type { Contexts } from "./interpreter/contexts.ts";
 import type { Keepers } from "./volumes/keepers.ts";

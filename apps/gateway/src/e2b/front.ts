@@ -11,6 +11,7 @@ import { type Address, ENVD_PORT, findAddress, INTERPRETER_PORT } from "./addres
 import { createAutoPause } from "./auto-pause.ts";
 import { createBuilds } from "./builds/build.ts";
 import type { Images } from "./builds/run.ts";
+import { openTags } from "./builds/tags.ts";
 import { serveUpload } from "./builds/upload.ts";
 import { serveControl } from "./control/serve.ts";
 import type { Desk } from "./desk.ts";
@@ -43,17 +44,19 @@ interface FrontOptions {
   readonly previews: Previews;
   readonly internet: boolean;
   readonly images: Images;
+  /** Where it is kept what tags were given to templates after they were built. */
+  readonly tagsFile: string;
 }
 
 export function createE2bFront(ground: Ground, log: Log, options: FrontOptions): E2bFront {
-  const { allowed, previews, internet, images } = options;
+  const { allowed, previews, internet, images, tagsFile } = options;
   const { place } = ground.previews;
   const desk: Desk = {
     autoPause: createAutoPause(ground.core, log, dropProcesses),
     internet,
     images: { ...KNOWN_IMAGES, ...images },
     builds: createBuilds(),
-    tags: new Map(),
+    tags: openTags(tagsFile),
     contexts: createContexts(ground.core),
     signatures: createSignatures(),
     keepers: createKeepers(ground.core),

@@ -44,6 +44,8 @@ const TEXTS = [
   "2026-01-01T00:00:00.000Z",
   "0".repeat(64),
   `sha256:${"0".repeat(64)}`,
+  `${"A".repeat(43)}=`,
+  `${"A".repeat(86)}==`,
 ];
 
 /** A small value that the schema accepts: what must be there, and what is worth showing. */

@@ -1,7 +1,9 @@
 import {
   createdKeySchema,
   createKeyBodySchema,
+  identityChallengeSchema,
   keyListSchema,
+  proveIdentityBodySchema,
   revokedKeysSchema,
   rowIdSchema,
   whoamiSchema,
@@ -19,6 +21,27 @@ export const keyRoutes = [
       answer: { type: "json", status: 200, schema: whoamiSchema },
     },
     ({ core, principal }) => core.whoami(principal),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/identity/challenge",
+      operation: "key",
+      summary: "What the holder of this key has to sign to show who it is",
+      answer: { type: "json", status: 200, schema: identityChallengeSchema },
+    },
+    ({ core, principal }) => core.challengeIdentity(principal),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/identity/proof",
+      operation: "key",
+      summary: "Show that the holder of this key has the Ed25519 key it should have",
+      body: proveIdentityBodySchema,
+      answer: { type: "json", status: 200, schema: whoamiSchema },
+    },
+    ({ core, principal, body }) => core.proveIdentity(principal, body),
   ),
   route(
     {

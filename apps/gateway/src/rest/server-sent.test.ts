@@ -53,3 +53,27 @@ it("says why it ends, and lets go of the log when the reader leaves", async () =
   await reader.cancel();
   await expect.poll(() => left).toBe(true);
 });
+
+it("says nothing of a reader who left during a silence", async () => {
+  const reported: unknown[] = [];
+  const hear = (error: unknown) => {
+    reported.push(error);
+    return report(error);
+  };
+  let wake = (): void => {};
+  async function* quiet(): AsyncGenerator<Event> {
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    throw new Error("nobody listens");
+  }
+  const reader = serverSent(quiet(), hear, 20).getReader();
+  await reader.read();
+  const next = reader.read();
+  await reader.cancel();
+  await next;
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  wake();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(reported).toEqual([]);
+});

@@ -14,6 +14,7 @@ export function serverSent(
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const iterator = events[Symbol.asyncIterator]();
+  let hasLeft = false;
   let waiting: Promise<IteratorResult<Event>> | undefined;
   return new ReadableStream<Uint8Array>(
     {
@@ -22,11 +23,13 @@ export function serverSent(
         waiting ??= iterator.next();
         try {
           const step = await orSilence(waiting, heartbeatMs);
+          if (hasLeft) return;
           if (!step) return controller.enqueue(encoder.encode(": still here\n\n"));
           waiting = undefined;
           if (step.done) controller.close();
           else controller.enqueue(encoder.encode(frame(step.value)));
         } catch (error) {
+          if (hasLeft) return;
           const { code, message, hint } = report(error);
           const data = JSON.stringify({ code, message, hint });
           controller.enqueue(encoder.encode(`event: error\ndata: ${data}\n\n`));
@@ -34,6 +37,7 @@ export function serverSent(
         }
       },
       cancel() {
+        hasLeft = true;
         // Not awaited: a quiet log answers only when something happens.
         Promise.resolve(iterator.return?.()).catch(() => {});
       },

@@ -54,12 +54,15 @@ pub fn at(root: BorrowedFd, path: &Path) -> io::Result<Option<Thing>> {
     }
 }
 
+pub fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(above) if !above.as_os_str().is_empty() => above,
+        _ => Path::new("."),
+    }
+}
+
 /// The folder a path is in, and its name there.
 pub fn parent<'a>(root: BorrowedFd, path: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let above = match path.parent() {
-        Some(above) if !above.as_os_str().is_empty() => above,
-        _ => Path::new("."),
-    };
-    Ok((path::open_directory(root, above, STRICT)?, name))
+    Ok((path::open_directory(root, folder_of(path), STRICT)?, name))
 }

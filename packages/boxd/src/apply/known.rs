@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::fs;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const NAME: &str = "applied.json";
 
@@ -32,12 +32,14 @@ impl Known {
     }
 
     /// Not knowing means a conflict too many, never one too few: it need not succeed.
-    pub fn add(box_directory: &Path, target: &Target, steps: &[Step]) {
+    pub fn add(box_directory: &Path, target: &Target, steps: &[Step], folders: &[PathBuf]) {
         let mut all = raw(box_directory);
-        for step in steps {
-            let is_written = matches!(step.action, Action::Put { .. } | Action::Mode { .. });
-            if let (true, Some(path), Ok(Some(thing))) =
-                (is_written, step.path.to_str(), host::at(target.root.as_fd(), &step.path))
+        let is_written =
+            |step: &&Step| matches!(step.action, Action::Put { .. } | Action::Mode { .. });
+        let written = steps.iter().filter(is_written).map(|step| &step.path);
+        for path in written.chain(folders) {
+            if let (Some(path), Ok(Some(thing))) =
+                (path.to_str(), host::at(target.root.as_fd(), path))
             {
                 all.insert(path.into(), json!([thing.found.st_ino, thing.changed_ns()]));
             }

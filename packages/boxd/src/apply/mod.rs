@@ -21,20 +21,24 @@ mod plan;
 mod recover;
 pub mod stage;
 pub mod target;
+mod untouched;
 mod wanted;
 
 use crate::arguments::ApplyOptions;
 use crate::tar::reader::Reader;
 use crate::wire::failure::{Code, Failure};
 use crate::wire::fields::Fields;
+use conflict::Judge;
 use gather::Gather;
 use known::Known;
-use plan::Plan;
+use plan::{Plan, Step};
 use serde_json::{Value, json};
 use stage::Stage;
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use target::Target;
+use untouched::Untouched;
 
 const MOST_HEADER: u32 = 1 << 20;
 const SLICE: usize = 256 * 1024;
@@ -78,16 +82,24 @@ fn apply(box_directory: &std::path::Path) -> Result<Value, Failure> {
     let target = Target::of_box(box_directory)?;
     let mut input = io::stdin().lock();
     let asked = Asked::parse(read_header(&mut input, MOST_HEADER)?)?;
+    let known = Known::read(box_directory);
+    let judge = Judge { root: target.root.as_fd(), since_ns: target.since_ns, known: &known };
+    let untouched =
+        Untouched::before_staging(judge).map_err(|error| Failure::internal("the folder", error))?;
     let stage = Stage::make(&target, &box_directory.join("../../applies"))?;
     let mut gather = Gather::into(&stage, &target);
-    let outcome = receive(&mut input, &mut gather).and_then(|()| {
-        let known = Known::read(box_directory);
-        Plan::make(&target, &stage, gather.take(), &asked, &known)
-    });
+    let outcome = receive(&mut input, &mut gather)
+        .and_then(|()| Plan::make(&target, &stage, gather.take(), &asked, &untouched));
+    let steps: &[Step] = outcome.as_ref().map_or(&[], |plan| &plan.steps);
+    let folders = untouched.ours(steps);
+    let done = |stage: Stage, steps: &[Step]| {
+        stage.clear();
+        Known::add(box_directory, &target, steps, &folders);
+    };
     let plan = match outcome {
         Ok(plan) => plan,
         Err(failure) => {
-            stage.clear();
+            done(stage, &[]);
             return Err(failure);
         }
     };
@@ -101,14 +113,11 @@ fn apply(box_directory: &std::path::Path) -> Result<Value, Failure> {
         })
     };
     if !plan.conflicts.is_empty() || plan.steps.is_empty() {
-        stage.clear();
+        done(stage, &[]);
         return Ok(answer(0, &json!(plan.conflicts)));
     }
     let late = journal::commit(&stage, &target, &plan.steps)?;
-    if late.is_empty() {
-        Known::add(box_directory, &target, &plan.steps);
-    }
-    stage.clear();
+    done(stage, if late.is_empty() { &plan.steps } else { &[] });
     Ok(answer(if late.is_empty() { plan.steps.len() } else { 0 }, &json!(late)))
 }
 

@@ -1,13 +1,13 @@
 //! What has to be done to the folder, decided before anything is.
 
 use super::Asked;
-use super::conflict::{self, Judge};
+use super::conflict;
 use super::gather::{Gathered, Incoming, What, staged};
 use super::held_back;
 use super::host::{self, Thing};
-use super::known::Known;
 use super::stage::Stage;
 use super::target::Target;
+use super::untouched::Untouched;
 use crate::sys::path::{self, PLAIN};
 use crate::sys::time;
 use crate::wire::failure::Failure;
@@ -63,12 +63,11 @@ impl Plan {
         stage: &Stage,
         gathered: Gathered,
         asked: &Asked,
-        known: &Known,
+        untouched: &Untouched,
     ) -> Result<Plan, Failure> {
         let root = target.root.as_fd();
-        let judge = Judge { root, since_ns: target.since_ns, known };
         let mut maker = Maker {
-            judge,
+            untouched,
             root,
             stage: stage.folder.as_fd(),
             force: asked.force,
@@ -118,8 +117,8 @@ fn tell(path: &Path, why: &str) -> Value {
     json!({ "path": path.to_string_lossy(), "why": why })
 }
 
-struct Maker<'a> {
-    judge: Judge<'a>,
+struct Maker<'a, 'b> {
+    untouched: &'a Untouched<'b>,
     root: BorrowedFd<'a>,
     stage: BorrowedFd<'a>,
     force: bool,
@@ -128,7 +127,7 @@ struct Maker<'a> {
     plan: Plan,
 }
 
-impl Maker<'_> {
+impl Maker<'_, '_> {
     fn object(&mut self, path: &Path, why: &str) {
         self.plan.conflicts.push(tell(path, why));
     }
@@ -151,7 +150,13 @@ impl Maker<'_> {
                 }
             }
         }
-        if there.is_none() && incoming.was_there && !self.force {
+        // A file that the sandbox moved here looks like one that was here. Nobody has deleted
+        // anything in a folder that is as it was.
+        if there.is_none()
+            && incoming.was_there
+            && !self.force
+            && !self.untouched.has(host::folder_of(&incoming.path))?
+        {
             self.object(&incoming.path, "it was deleted on this machine meanwhile");
             return Ok(());
         }
@@ -184,7 +189,7 @@ impl Maker<'_> {
 
     fn check(&mut self, path: &Path, thing: &Thing) -> io::Result<()> {
         if !self.force
-            && let Some(changed) = self.judge.changed(path, thing)?
+            && let Some(changed) = self.untouched.judge.changed(path, thing)?
         {
             self.object(&changed, "it has changed on this machine meanwhile");
         }

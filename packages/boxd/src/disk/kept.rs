@@ -3,7 +3,8 @@
 //! Its file is locked for as long as a device lies over it, since the device has the very file
 //! description that was locked. So no disk is ever mounted twice, whoever died meanwhile.
 
-use super::{FOLDERS, Size, pack_tightly, template};
+use super::template::{self, Copied};
+use super::{FOLDERS, Size, pack_tightly};
 use crate::sys::loop_device::LoopDevice;
 use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
 use crate::sys::path;
@@ -22,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub fn make(templates: &Path, image: &Path, size: Size, owner: Option<u32>) -> io::Result<OwnedFd> {
     let template = template::find(templates, Size { is_durable: true, ..size })?;
     let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(image)?;
-    let is_shared = template::copy(&template, &file)?;
+    let is_shared = matches!(template::copy(&template, &file)?, Copied::Shared);
     let disk = mount(&file, is_shared)?;
     for name in FOLDERS {
         path::set_owner(disk.as_fd(), name, owner.unwrap_or(0))?;

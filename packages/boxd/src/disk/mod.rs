@@ -19,6 +19,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use template::Copied;
 
 /// The bytes of a disk for which it has one inode, unless said otherwise.
 const BYTES_PER_INODE: u64 = 16_384;
@@ -218,7 +219,7 @@ fn make(templates: &Path, size: Size) -> io::Result<Made> {
         .custom_flags(libc::O_TMPFILE)
         .mode(0o600)
         .open(templates)?;
-    let is_shared = template::copy(&template, &file)?;
+    let copied = template::copy(&template, &file)?;
     let device = LoopDevice::over(&file)?;
     let source = crate::sys::c_string(&device.path)?;
     // Its content dies with the sandbox, so nothing waits for the medium; and nothing fills the
@@ -226,8 +227,15 @@ fn make(templates: &Path, size: Size) -> io::Result<Made> {
     let options = [(c"source", source.as_c_str())];
     let flags = [c"nobarrier", c"noinit_itable", c"noquota"];
     let root = mount::new_filesystem_with(c"ext4", &options, &flags, NO_SUID | NO_DEVICES)?;
-    if is_shared {
-        pack_tightly(&device);
+    match copied {
+        Copied::Shared => {
+            pack_tightly(&device);
+            Ok(Made { root, image: Some(file.into()) })
+        }
+        Copied::Written(parts) => {
+            // All at once, where the sandbox would wait for one after the other.
+            parts.into_iter().for_each(|part| device.read_ahead(part));
+            Ok(Made { root, image: None })
+        }
     }
-    Ok(Made { root, image: is_shared.then(|| file.into()) })
 }

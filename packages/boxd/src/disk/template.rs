@@ -4,6 +4,7 @@ use super::{FOLDERS, Size};
 use crate::sys::{share, sparse};
 use std::fs::{self, DirBuilder, File};
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
@@ -79,14 +80,19 @@ fn make_content(folder: &Path) -> io::Result<()> {
 /// Without a journal where the content never outlives the machine's uptime.
 fn format(image: &Path, content: &Path, size: Size) -> io::Result<()> {
     let Size { bytes, inodes, is_durable } = size;
-    let features = if is_durable { "^resize_inode" } else { "^has_journal,^resize_inode" };
+    let (features, backups) = match is_durable {
+        true => ("^resize_inode", ""),
+        // Nobody will ever repair it, and what need not be copied need not be waited for.
+        false => ("^has_journal,^resize_inode,sparse_super2", ",num_backup_sb=0"),
+    };
+    let lazy = "lazy_itable_init=1,lazy_journal_init=1,nodiscard,packed_meta_blocks=1";
     let program = PROGRAMS.iter().find(|path| Path::new(path).exists());
     let program = program.ok_or_else(|| io::Error::other("mke2fs is not installed"))?;
     File::create(image)?.set_len(bytes)?;
     let output = Command::new(program)
         .args(["-q", "-F", "-t", "ext4", "-b", "4096", "-I", "256", "-m", "0"])
         .args(["-O", features])
-        .args(["-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard,packed_meta_blocks=1"])
+        .args(["-E", &format!("{lazy}{backups}")])
         .args(["-N", &inodes.to_string(), "-d"])
         .args([content, image])
         .env_clear()
@@ -99,15 +105,21 @@ fn format(image: &Path, content: &Path, size: Size) -> io::Result<()> {
     Err(io::Error::other(format!("mke2fs: {}", said.trim().lines().last().unwrap_or("failed"))))
 }
 
-/// Copies what is not a hole, or shares all of it: true where the filesystem can do that.
-pub fn copy(template: &Path, to: &File) -> io::Result<bool> {
+pub enum Copied {
+    /// The filesystem shares the blocks of both.
+    Shared,
+    /// What is not a hole was written, here.
+    Written(Vec<Range<u64>>),
+}
+
+pub fn copy(template: &Path, to: &File) -> io::Result<Copied> {
     let from = File::open(template)?;
     if share::blocks(from.as_fd(), to.as_fd()).is_ok() {
-        return Ok(true);
+        return Ok(Copied::Shared);
     }
     to.set_len(from.metadata()?.len())?;
     let mut buffer = vec![0; 64 * 1024];
-    let (mut at, mut total) = (0, 0);
+    let (mut at, mut total, mut copied) = (0, 0, Vec::new());
     while let Some(data) = sparse::next_data(&from, at)? {
         total += data.end - data.start;
         if total > MOST_DATA {
@@ -120,6 +132,7 @@ pub fn copy(template: &Path, to: &File) -> io::Result<bool> {
             to.write_all_at(&buffer[..length], at)?;
             at += length as u64;
         }
+        copied.push(data);
     }
-    Ok(false)
+    Ok(Copied::Written(copied))
 }

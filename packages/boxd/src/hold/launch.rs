@@ -28,7 +28,6 @@ impl Hold {
         client: Client,
         stream: u32,
     ) -> Result<(), (Client, Failure)> {
-        self.waiters.stand_back();
         let length = client.inbound.last_and_rest().len();
         let Room { ids, waiting, listener, not_in_force, pinned, judged, has_disk, before } =
             match self.make_room(&create, length) {

@@ -67,6 +67,7 @@ impl Hold {
     }
 
     fn begin(&mut self, number: u32, client: &mut Client, stream: u32, object: Object) -> Next {
+        self.waiters.stand_back();
         let request = match HoldRequest::parse(object) {
             Ok(request) => request,
             Err(failure) => {

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// So that the next who comes finds one.
 const ENOUGH: usize = 2;
 /// Long enough after the last request: making one keeps hold from answering.
-const DELAY: Duration = Duration::from_millis(25);
+const DELAY: Duration = Duration::from_millis(8);
 /// More descriptors than this are not told in one word.
 const MOST_TREES: usize = 100;
 

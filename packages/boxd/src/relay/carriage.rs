@@ -69,6 +69,7 @@ impl Tunnel {
             moved = moved.and_then(|()| self.down.drain(&self.inner, vessels));
         }
         match moved {
+            Ok(()) if self.up.is_spent || self.down.is_spent => Next::End("its budget is spent"),
             Ok(()) if self.up.is_over() && self.down.is_over() => Next::End("done"),
             Ok(()) => Next::Nothing,
             Err(_) => {

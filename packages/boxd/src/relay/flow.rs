@@ -12,6 +12,10 @@ pub struct Flow {
     pub waiting: Vec<u8>,
     /// Nobody looks at these bytes, so the kernel moves them by itself.
     pub is_unread: bool,
+    /// How many more may be taken; None for any number.
+    pub allowed: Option<u64>,
+    /// There is more than that.
+    pub is_spent: bool,
     /// With bytes that left the source and have not reached the target.
     pipe: Option<Pipe>,
     pub total: u64,
@@ -30,14 +34,23 @@ impl Flow {
         if self.has_bytes() || self.is_source_over {
             return self.drain(to, vessels);
         }
-        let pipe = if self.is_unread { vessels.take_pipe() } else { None };
+        let most = self.allowed.map_or(MOST_AT_ONCE, |left| left.min(MOST_AT_ONCE as u64) as usize);
+        let pipe = if self.is_unread && most > 0 { vessels.take_pipe() } else { None };
         let taken = match pipe {
+            // Its end may still be heard.
+            _ if most == 0 => match network::peek(from, &mut vessels.buffer[..1]) {
+                Ok(1..) => {
+                    self.is_spent = true;
+                    return Ok(());
+                }
+                outcome => outcome,
+            },
             Some(mut pipe) => {
-                let taken = pipe.fill(from, MOST_AT_ONCE);
+                let taken = pipe.fill(from, most);
                 self.pipe = Some(pipe);
                 taken
             }
-            None => descriptor::read(from, &mut vessels.buffer),
+            None => descriptor::read(from, &mut vessels.buffer[..most]),
         };
         match taken {
             Ok(0) => self.is_source_over = true,

@@ -7,10 +7,10 @@ use crate::sys::{epoll, time};
 use serde_json::json;
 
 impl Relay {
-    pub fn borrow(&mut self, sandbox: String, socket: &str) {
+    pub fn borrow(&mut self, sandbox: String, socket: &str, agent: bool) {
         self.leave(&sandbox);
         let first_address = (time::since_boot_ms() as u16).wrapping_mul(40_503);
-        match Place::ask(sandbox.clone(), socket, first_address) {
+        match Place::ask(sandbox.clone(), socket, agent, first_address) {
             Ok(place) => {
                 self.last_place = self.last_place.wrapping_add(1);
                 let token = Source::Lender(self.last_place).token();
@@ -56,9 +56,9 @@ impl Relay {
 
     fn forget(&mut self, number: u32) {
         // With it goes what waits for its sockets: these are also the sandbox's and live on.
-        if self.places.remove(&number).is_none() {
+        let Some(place) = self.places.remove(&number) else {
             return;
-        }
+        };
         let its: Vec<u32> = self
             .tunnels
             .iter()
@@ -68,5 +68,6 @@ impl Relay {
         for tunnel in its {
             self.close(tunnel);
         }
+        self.purses.drop_of(&place.sandbox);
     }
 }

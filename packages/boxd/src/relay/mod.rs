@@ -2,6 +2,8 @@
 //! guard, whose words come on standard input; without them nothing is dialled, and when they end,
 //! so does the relay, and with it every tunnel.
 
+mod agent;
+mod caller;
 mod carriage;
 mod deadlines;
 mod flow;
@@ -12,6 +14,7 @@ mod orders;
 mod owner;
 mod place;
 mod proxy;
+mod purses;
 mod question;
 mod source;
 mod tunnel;
@@ -26,15 +29,19 @@ use crate::sys::{descriptor, signal};
 use deadlines::Deadlines;
 use orders::{Order, Orders, Reports};
 use place::Place;
+use purses::Purses;
 use serde_json::json;
 use source::Source;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tunnel::Tunnel;
 use vessels::Vessels;
+
+/// How soon the guard hears of what has been used.
+const NEWS_EVERY: Duration = Duration::from_millis(200);
 
 pub struct Relay {
     epoll: Epoll,
@@ -48,6 +55,7 @@ pub struct Relay {
     places: BTreeMap<u32, Place>,
     tunnels: BTreeMap<u32, Tunnel>,
     deadlines: Deadlines,
+    purses: Purses,
     last_place: u32,
     last_tunnel: u32,
     vessels: Vessels,
@@ -81,6 +89,7 @@ impl Relay {
             places: BTreeMap::new(),
             tunnels: BTreeMap::new(),
             deadlines: Deadlines::default(),
+            purses: Purses::default(),
             last_place: 0,
             last_tunnel: 0,
             vessels: Vessels::new(),
@@ -89,11 +98,12 @@ impl Relay {
 
     fn run(&mut self) -> io::Result<()> {
         let (mut events, mut turn) = (Vec::new(), Vec::new());
+        let mut told = Instant::now();
         loop {
             if !self.report() {
                 return Ok(());
             }
-            self.epoll.wait(self.deadlines.patience(), &mut events)?;
+            self.epoll.wait(self.patience(), &mut events)?;
             for event in &events {
                 match Source::of(event.token) {
                     Source::Orders if !self.take_orders() => return Ok(()),
@@ -103,7 +113,16 @@ impl Relay {
                 }
             }
             self.end_what_is_due();
+            if self.purses.has_news && told.elapsed() >= NEWS_EVERY {
+                told = Instant::now();
+                self.tell_of_purses();
+            }
         }
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        let news = self.purses.has_news.then_some(NEWS_EVERY);
+        [news, self.deadlines.patience()].into_iter().flatten().min()
     }
 
     /// Some of what happened in one sandbox. What is left has to wait until the others had theirs.
@@ -115,6 +134,7 @@ impl Relay {
         for event in events {
             match Source::of(event.token) {
                 Source::Listener(number) => self.welcome(number),
+                Source::Agent(number) => self.welcome_agent(number),
                 Source::Resolver(number) => {
                     if let Some(place) = self.places.get_mut(&number) {
                         place.answer_questions();
@@ -135,11 +155,13 @@ impl Relay {
         }
         while let Some(line) = self.orders.next() {
             match orders::parse(&line) {
-                Ok(Order::Watch { sandbox, socket }) => self.borrow(sandbox, &socket),
+                Ok(Order::Watch { sandbox, socket, agent }) => self.borrow(sandbox, &socket, agent),
                 Ok(Order::Leave { sandbox }) => self.leave(&sandbox),
                 Ok(Order::Answer { tunnel, verdict }) => self.decide(tunnel, verdict),
                 Ok(Order::Hold { tunnel }) => self.hold(tunnel),
                 Ok(Order::Close { tunnel }) => self.close(tunnel),
+                Ok(Order::Fill { purse, most, used }) => self.purses.fill(purse, most, used),
+                Ok(Order::Charge { tunnel, purses }) => self.charge(tunnel, purses),
                 // A guard that cannot be understood is no guard.
                 Err(_) => return false,
             }

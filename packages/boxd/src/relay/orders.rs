@@ -1,5 +1,6 @@
 //! What the guard decides, a line of JSON each, and what it is told.
 
+use super::purses::Bytes;
 use crate::sys::descriptor;
 use crate::wire::failure::Failure;
 use crate::wire::fields::Fields;
@@ -17,6 +18,8 @@ pub enum Order {
     Watch {
         sandbox: String,
         socket: String,
+        /// With a socket for programs that want an SSH agent.
+        agent: bool,
     },
     Leave {
         sandbox: String,
@@ -32,6 +35,17 @@ pub enum Order {
     /// A tunnel has lost its rule.
     Close {
         tunnel: u32,
+    },
+    /// So much may be carried for this in all.
+    Fill {
+        purse: String,
+        most: Bytes,
+        used: Bytes,
+    },
+    /// From now on these pay for a tunnel.
+    Charge {
+        tunnel: u32,
+        purses: Vec<String>,
     },
 }
 
@@ -55,11 +69,26 @@ pub fn parse(line: &[u8]) -> Result<Order, Failure> {
     let mut fields = Fields::nested(value, "order")?;
     Ok(match fields.text("op")?.as_str() {
         "watch" => {
-            Order::Watch { sandbox: fields.text("sandbox")?, socket: fields.text("socket")? }
+            let (sandbox, socket) = (fields.text("sandbox")?, fields.text("socket")?);
+            Order::Watch { sandbox, socket, agent: fields.flag("agent", false)? }
         }
         "leave" => Order::Leave { sandbox: fields.text("sandbox")? },
         "hold" => Order::Hold { tunnel: fields.small("tunnel")? },
         "close" => Order::Close { tunnel: fields.small("tunnel")? },
+        "fill" => {
+            let most = |bytes: Option<u64>| bytes.unwrap_or(u64::MAX);
+            Order::Fill {
+                purse: fields.text("purse")?,
+                most: Bytes {
+                    up: most(fields.number_if_any("up")?),
+                    down: most(fields.number_if_any("down")?),
+                },
+                used: Bytes { up: fields.number("usedUp")?, down: fields.number("usedDown")? },
+            }
+        }
+        "charge" => {
+            Order::Charge { tunnel: fields.small("tunnel")?, purses: fields.texts("purses")? }
+        }
         "refuse" => Order::Answer {
             tunnel: fields.small("tunnel")?,
             verdict: Verdict::Refuse { reason: fields.text("reason")? },

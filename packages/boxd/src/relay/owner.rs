@@ -13,9 +13,16 @@ const QUESTION: usize = 56;
 /// Where struct inet_diag_msg has the user, and then the file by which it is held.
 const UID_AT: usize = HEADER + 4 + 48 + 12;
 
-/// The user id, as the sandbox counts them, of who connected from `from` to `to`; None for a
-/// connection whose program has closed it already: it was somebody's, and nobody knows whose.
-pub fn uid_of(owners: impl AsFd, from: SocketAddrV4, to: SocketAddrV4) -> io::Result<Option<u32>> {
+pub struct Owner {
+    /// As the sandbox counts them.
+    pub uid: u32,
+    /// What the kernel calls the socket.
+    pub inode: u32,
+}
+
+/// Of who connected from `from` to `to`; None for a connection whose program has closed it already:
+/// it was somebody's, and nobody knows whose.
+pub fn of(owners: impl AsFd, from: SocketAddrV4, to: SocketAddrV4) -> io::Result<Option<Owner>> {
     let socket = owners.as_fd();
     forget_old_answers(socket);
     descriptor::write(socket, &question(from, to))?;
@@ -27,8 +34,8 @@ pub fn uid_of(owners: impl AsFd, from: SocketAddrV4, to: SocketAddrV4) -> io::Re
         return Err(io::ErrorKind::NotFound.into());
     }
     let number = |at: usize| answer[at..].first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
-    let is_held = number(UID_AT + 4).is_some_and(|inode| inode != 0);
-    Ok(number(UID_AT).filter(|_| is_held))
+    let inode = number(UID_AT + 4).filter(|&inode| inode != 0);
+    Ok(number(UID_AT).zip(inode).map(|(uid, inode)| Owner { uid, inode }))
 }
 
 /// The socket is also in the sandbox's hands, so an answer may lie there that is not ours.
@@ -71,6 +78,7 @@ mod tests {
     use super::*;
     use crate::sys::{credentials, netlink};
     use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+    use std::os::fd::AsRawFd;
 
     #[test]
     fn a_connection_is_its_makers() {
@@ -80,10 +88,14 @@ mod tests {
         let SocketAddr::V4(from) = client.local_addr().unwrap() else { panic!() };
         let owners = netlink::Netlink::open(netlink::SOCKETS).unwrap().into_socket();
         descriptor::set_nonblocking(&owners).unwrap();
-        assert_eq!(uid_of(&owners, from, to).unwrap(), Some(credentials::effective_uid()));
+        let owner = of(&owners, from, to).unwrap().unwrap();
+        assert_eq!(owner.uid, credentials::effective_uid());
+        let link = format!("/proc/self/fd/{}", client.as_raw_fd());
+        let name = format!("socket:[{}]", owner.inode);
+        assert_eq!(std::fs::read_link(link).unwrap().to_str(), Some(&name[..]));
         let nobody = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 1);
-        assert!(uid_of(&owners, nobody, to).is_err());
+        assert!(of(&owners, nobody, to).is_err());
         drop(client);
-        assert_eq!(uid_of(&owners, from, to).unwrap(), None, "left open by the other side alone");
+        assert!(of(&owners, from, to).unwrap().is_none(), "left open by the other side alone");
     }
 }

@@ -1,5 +1,6 @@
 //! One sandbox whose way out we have borrowed.
 
+use super::caller::Caller;
 use super::names::Names;
 use super::question;
 use super::source::Source;
@@ -9,6 +10,7 @@ use crate::wire::frame::{self, Body, Kind};
 use std::io;
 use std::net::{TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 /// The stream on which the loan is asked for; it is the only one.
@@ -28,6 +30,9 @@ pub struct Place {
     pub listener: Option<TcpListener>,
     pub resolver: Option<UdpSocket>,
     pub owners: Option<OwnedFd>,
+    /// Where programs ask an SSH agent, if there is one.
+    pub agent: Option<UnixListener>,
+    pub caller: Caller,
     pub names: Names,
     /// Tunnels it has open.
     pub tunnels: usize,
@@ -41,10 +46,21 @@ pub struct Place {
 
 impl Place {
     /// Asks at once. A sandbox that is paused answers when it is resumed.
-    pub fn ask(sandbox: String, socket: &str, first_address: u16) -> io::Result<Place> {
+    pub fn ask(
+        sandbox: String,
+        socket: &str,
+        agent: bool,
+        first_address: u16,
+    ) -> io::Result<Place> {
         let lender = unix_socket::connect(Path::new(socket))?;
+        unix_socket::ask_for_senders(&lender)?;
         let mut asking = Vec::new();
-        frame::put(&mut asking, Kind::Open, STREAM, br#"{"op":"lend"}"#);
+        // Only where it is needed: those from before do not know the word.
+        let words: &[u8] = match agent {
+            true => br#"{"op":"lend","agent":true}"#,
+            false => br#"{"op":"lend"}"#,
+        };
+        frame::put(&mut asking, Kind::Open, STREAM, words);
         descriptor::write(&lender, &asking)?;
         Ok(Place {
             sandbox,
@@ -52,6 +68,8 @@ impl Place {
             listener: None,
             resolver: None,
             owners: None,
+            agent: None,
+            caller: Caller::default(),
             names: Names::starting_at(first_address),
             tunnels: 0,
             asking: 0,
@@ -64,12 +82,13 @@ impl Place {
     /// Hears what the lender says. True once the way out is ours; an error ends it.
     pub fn hear(&mut self) -> io::Result<bool> {
         let mut chunk = [0; 4096];
-        let (count, sockets) = unix_socket::receive(&self.lender, &mut chunk)?;
+        let (count, sockets, sender) = unix_socket::receive_from(&self.lender, &mut chunk)?;
         if count == 0 {
             return Err(io::Error::other("the sandbox is gone"));
         }
         self.received.extend_from_slice(&chunk[..count]);
         self.sockets.extend(sockets);
+        self.caller.look_beside(sender);
         loop {
             let malformed = |_| io::Error::other("the sandbox does not speak the protocol");
             let Some((frame, length)) = frame::decode(&self.received).map_err(malformed)? else {
@@ -91,9 +110,10 @@ impl Place {
     /// What comes from inside is looked at before it is used: it must be what it should be.
     fn take(&mut self) -> io::Result<()> {
         let no_sockets = || io::Error::other("the sandbox lent something else");
+        let mut sockets = std::mem::take(&mut self.sockets);
+        let agent = if sockets.len() == 4 { sockets.pop() } else { None };
         let [listener, resolver, owners] =
-            <[OwnedFd; 3]>::try_from(std::mem::take(&mut self.sockets))
-                .map_err(|_| no_sockets())?;
+            <[OwnedFd; 3]>::try_from(sockets).map_err(|_| no_sockets())?;
         let is = |socket: &OwnedFd, kind| -> io::Result<bool> {
             Ok(network::socket_fact(socket, libc::SO_DOMAIN)? == libc::AF_INET
                 && network::socket_fact(socket, libc::SO_TYPE)? == kind)
@@ -108,6 +128,17 @@ impl Place {
         {
             return Err(no_sockets());
         }
+        if let Some(agent) = &agent
+            && (network::socket_fact(agent, libc::SO_DOMAIN)? != libc::AF_UNIX
+                || network::socket_fact(agent, libc::SO_TYPE)? != libc::SOCK_STREAM
+                || network::socket_fact(agent, libc::SO_ACCEPTCONN)? != 1)
+        {
+            return Err(no_sockets());
+        }
+        if let Some(agent) = &agent {
+            descriptor::set_nonblocking(agent)?;
+        }
+        self.agent = agent.map(UnixListener::from);
         descriptor::set_nonblocking(&listener)?;
         descriptor::set_nonblocking(&resolver)?;
         self.listener = Some(listener.into());
@@ -122,6 +153,9 @@ impl Place {
         if let (Some(listener), Some(resolver)) = (&self.listener, &self.resolver) {
             self.waits.add(listener, epoll::READABLE, Source::Listener(number).token())?;
             self.waits.add(resolver, epoll::READABLE, Source::Resolver(number).token())?;
+        }
+        if let Some(agent) = &self.agent {
+            self.waits.add(agent, epoll::READABLE, Source::Agent(number).token())?;
         }
         Ok(())
     }

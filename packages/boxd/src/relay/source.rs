@@ -12,6 +12,8 @@ pub enum Source {
     Place(u32),
     Listener(u32),
     Resolver(u32),
+    /// Programs that want an SSH agent.
+    Agent(u32),
     /// The sandbox's side of a tunnel.
     Inner(u32),
     Outer(u32),
@@ -27,7 +29,8 @@ impl Source {
             Source::Listener(number) => (4, number),
             Source::Resolver(number) => (5, number),
             Source::Inner(number) => (6, number),
-            Source::Outer(number) => (7, number),
+            Source::Agent(number) => (7, number),
+            Source::Outer(number) => (8, number),
         };
         kind << 32 | u64::from(number)
     }
@@ -42,6 +45,7 @@ impl Source {
             4 => Source::Listener(number),
             5 => Source::Resolver(number),
             6 => Source::Inner(number),
+            7 => Source::Agent(number),
             _ => Source::Outer(number),
         }
     }

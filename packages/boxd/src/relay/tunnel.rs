@@ -3,6 +3,7 @@
 use super::carriage::Ready;
 use super::flow::Flow;
 use super::proxy::{self, Proxy};
+use super::purses::{Bytes, Purses};
 use super::vessels::Vessels;
 use crate::sys::epoll::{Epoll, Event};
 use crate::sys::{descriptor, network};
@@ -46,6 +47,8 @@ pub struct Tunnel {
     pub place: u32,
     /// As the sandbox counts them; None where the kernel does not know any more.
     pub uid: Option<u32>,
+    /// Who made it, where that can be seen.
+    pub program: Option<String>,
     pub stage: Stage,
     pub via: Option<Proxy>,
     /// It is one of those that the guard has been asked about.
@@ -54,6 +57,8 @@ pub struct Tunnel {
     pub is_held: bool,
     pub up: Flow,
     pub down: Flow,
+    /// What its bytes are taken from.
+    pub purses: Vec<String>,
     pub deadline: Option<Instant>,
     /// Under which the relay has it.
     pub known_deadline: Option<Instant>,
@@ -63,16 +68,24 @@ pub struct Tunnel {
 }
 
 impl Tunnel {
-    pub fn new(place: u32, uid: Option<u32>, inner: OwnedFd, via: Option<Proxy>) -> Tunnel {
+    pub fn new(
+        place: u32,
+        uid: Option<u32>,
+        program: Option<String>,
+        inner: OwnedFd,
+        via: Option<Proxy>,
+    ) -> Tunnel {
         Tunnel {
             place,
             uid,
+            program,
             stage: via.map_or(Stage::Asking, Stage::Proxied),
             via,
             is_asking: false,
             is_held: false,
             up: Flow::default(),
             down: Flow::default(),
+            purses: Vec::new(),
             deadline: via.map(|_| Instant::now() + PATIENCE),
             known_deadline: None,
             inner,
@@ -153,6 +166,7 @@ impl Tunnel {
         if self.up.waiting.is_empty() && !self.say_connected() {
             return Next::End("the program left");
         }
+        self.up.total += self.up.waiting.len() as u64;
         self.up.waiting.splice(0..0, format!("{number}\n").into_bytes());
         self.outer = Some(guard);
         self.stage = Stage::Open;
@@ -175,6 +189,22 @@ impl Tunnel {
             }
             None => self.reset(),
         }
+    }
+
+    /// Does something for which its purses pay.
+    pub fn metered<T>(&mut self, purses: &mut Purses, act: impl FnOnce(&mut Tunnel) -> T) -> T {
+        if self.purses.is_empty() {
+            return act(self);
+        }
+        let left = purses.left(&self.purses);
+        (self.up.allowed, self.down.allowed) = (Some(left.up), Some(left.down));
+        let before = Bytes { up: self.up.total, down: self.down.total };
+        let outcome = act(self);
+        let (up, down) = (self.up.total - before.up, self.down.total - before.down);
+        if up + down > 0 {
+            purses.take(&self.purses, Bytes { up, down });
+        }
+        outcome
     }
 
     /// Its end shall be heard as no regular one.

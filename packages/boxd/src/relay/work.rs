@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 /// Connections of one sandbox at a time; one more is refused, so that others have theirs.
-const MOST_TUNNELS: usize = 2048;
+pub const MOST_TUNNELS: usize = 2048;
 const HTTP_PROXY: u16 = 3128;
 const SOCKS_PROXY: u16 = 1080;
 
@@ -32,14 +32,14 @@ impl Relay {
             return;
         };
         let destination = destination_of(&socket);
-        let uid = match (destination, peer, &place.owners) {
-            (Some(to), SocketAddr::V4(from), Some(owners)) => owner::uid_of(owners, from, to).ok(),
+        let owner = match (destination, peer, &place.owners) {
+            (Some(to), SocketAddr::V4(from), Some(owners)) => owner::of(owners, from, to).ok(),
             _ => None,
         };
         let is_ready = socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).is_ok();
         let inner = OwnedFd::from(socket);
         // Nobody's connection is nobody's to decide about.
-        let (Some(destination), Some(uid), true) = (destination, uid, is_ready) else {
+        let (Some(destination), Some(owner), true) = (destination, owner, is_ready) else {
             network::reset_on_close(&inner);
             return;
         };
@@ -58,9 +58,11 @@ impl Relay {
             return;
         }
         place.tunnels += 1;
+        let program = owner.as_ref().and_then(|one| place.caller.program_with(one.inode));
+        let uid = owner.map(|one| one.uid);
         self.last_tunnel = self.last_tunnel.wrapping_add(1);
         let tunnel = self.last_tunnel;
-        self.tunnels.insert(tunnel, Tunnel::new(number, uid, inner, via));
+        self.tunnels.insert(tunnel, Tunnel::new(number, uid, program, inner, via));
         if let Some(host) = host {
             self.ask(tunnel, &host, destination.port());
         }
@@ -87,6 +89,7 @@ impl Relay {
         self.reports.say(&json!({
             "event": "open", "tunnel": number, "sandbox": place.sandbox,
             "host": host, "port": port, "via": via, "uid": tunnel.uid.map_or(-1, i64::from),
+            "program": tunnel.program,
         }));
     }
 
@@ -106,9 +109,13 @@ impl Relay {
                 tunnel.turn_away(&reason);
                 Next::End("refused")
             }
-            Verdict::Dial { targets, tls } => tunnel.admit(&place.waits, number, targets, tls),
+            Verdict::Dial { targets, tls } => tunnel.metered(&mut self.purses, |tunnel| {
+                tunnel.admit(&place.waits, number, targets, tls)
+            }),
             Verdict::Inspect => match unix_socket::connect(&self.inspector) {
-                Ok(guard) => tunnel.hand_over(number, guard, &mut self.vessels),
+                Ok(guard) => tunnel.metered(&mut self.purses, |tunnel| {
+                    tunnel.hand_over(number, guard, &mut self.vessels)
+                }),
                 Err(_) => {
                     tunnel.turn_away("the guard is busy");
                     Next::End("the guard is busy")
@@ -127,7 +134,9 @@ impl Relay {
         if let Some(tunnel) = self.tunnels.get_mut(&number)
             && let Some(place) = self.places.get(&tunnel.place)
         {
-            let next = act(tunnel, &place.waits, number, event, &mut self.vessels);
+            let next = tunnel.metered(&mut self.purses, |tunnel| {
+                act(tunnel, &place.waits, number, event, &mut self.vessels)
+            });
             self.go_on(number, next);
         }
     }
@@ -147,7 +156,7 @@ impl Relay {
         }
     }
 
-    fn watch(&mut self, number: u32) {
+    pub fn watch(&mut self, number: u32) {
         if let Some(tunnel) = self.tunnels.get_mut(&number)
             && let Some(place) = self.places.get(&tunnel.place)
         {
@@ -186,6 +195,19 @@ impl Relay {
         }
     }
 
+    pub fn charge(&mut self, number: u32, purses: Vec<String>) {
+        if let Some(tunnel) = self.tunnels.get_mut(&number) {
+            tunnel.purses = purses;
+        }
+    }
+
+    /// Before the guard hears that a tunnel is over, so that it decides about the next with that in mind.
+    pub fn tell_of_purses(&mut self) {
+        for news in self.purses.news() {
+            self.reports.say(&news);
+        }
+    }
+
     fn end(&mut self, number: u32, reason: &str) {
         self.stop_asking(number);
         let Some(tunnel) = self.tunnels.remove(&number) else {
@@ -197,6 +219,9 @@ impl Relay {
         }
         if !matches!(reason, "done") {
             tunnel.reset_unless_told();
+        }
+        if self.purses.has_news {
+            self.tell_of_purses();
         }
         self.reports.say(&json!({
             "event": "over", "tunnel": number, "reason": reason,

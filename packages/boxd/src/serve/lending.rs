@@ -8,17 +8,22 @@ use super::operations::Begun;
 use super::source::Source;
 use super::stream::StreamId;
 use crate::setup::way_out::WayOut;
-use crate::sys::{epoll, network, unix_socket};
+use crate::sys::{epoll, network, process, unix_socket};
 use crate::wire::failure::{Code, Failure};
 use crate::wire::frame::{self, Kind};
+use std::fs;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixListener;
 
 pub struct Lending {
     pub way_out: WayOut,
     borrower: Option<u32>,
 }
 
+/// Where programs find their SSH agent. A sandbox of any image has this folder, and no snapshot has it.
+const AGENT: &str = "/tmp/.sandboxer-ssh-agent";
 /// The longest question there can be.
 const LONGEST: usize = 512;
 const HEADER: usize = 12;
@@ -31,7 +36,7 @@ impl Server {
     }
 
     /// The newest borrower has it. The sockets travel with the END frame.
-    pub fn lend(&mut self, id: StreamId) -> Result<Begun, Failure> {
+    pub fn lend(&mut self, id: StreamId, agent: bool) -> Result<Begun, Failure> {
         let failed = |error| Failure::internal("lend", error);
         let Some(lending) = &mut self.lending else {
             return Err(Failure::invalid("this sandbox has no way out"));
@@ -49,7 +54,9 @@ impl Server {
         let WayOut { listener, resolver, owners } = &lending.way_out;
         let sockets = [listener.as_fd(), resolver.as_fd(), owners.as_fd()]
             .map(|socket| socket.try_clone_to_owned());
-        let sockets = sockets.into_iter().collect::<io::Result<Vec<_>>>().map_err(failed)?;
+        let mut sockets = sockets.into_iter().collect::<io::Result<Vec<_>>>().map_err(failed)?;
+        // A sandbox that spoils its own place for it has none.
+        sockets.extend(agent.then(agent_socket).and_then(Result::ok));
         network::listen_again(listener).map_err(failed)?;
         self.epoll.remove(resolver);
         let mut answer = Vec::new();
@@ -93,4 +100,16 @@ impl Server {
             }
         }
     }
+}
+
+/// It is the borrower's alone: when that one goes, so does who listens, and programs hear so at once.
+fn agent_socket() -> io::Result<OwnedFd> {
+    if fs::symlink_metadata(AGENT).is_ok_and(|found| found.file_type().is_socket()) {
+        fs::remove_file(AGENT)?;
+    }
+    // Whoever is inside may ask; who it is, the kernel says.
+    process::set_umask(0o111);
+    let listener = UnixListener::bind(AGENT);
+    process::set_umask(0o022);
+    listener.map(OwnedFd::from)
 }

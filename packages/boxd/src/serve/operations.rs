@@ -76,7 +76,7 @@ impl Server {
                 let user = users::find(asked.as_deref(), self.identity)?;
                 files::begin(request, user, self.identity)
             }
-            ServeRequest::Lend => self.lend(id),
+            ServeRequest::Lend { agent } => self.lend(id, agent),
             ServeRequest::Capture { below } => self.capture(below),
             ServeRequest::Workspace(request) => workspace::begin(request, self.workspace.as_ref()),
             ServeRequest::Extend { ttl_ms } => self.extend(ttl_ms),

@@ -86,6 +86,14 @@ pub fn connect_outcome(socket: impl AsFd) -> io::Result<()> {
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 
+/// Reads without taking.
+pub fn peek(socket: impl AsFd, into: &mut [u8]) -> io::Result<usize> {
+    let fd = socket.as_fd().as_raw_fd();
+    // SAFETY: the slice is writable for its whole length.
+    let count = unsafe { libc::recv(fd, into.as_mut_ptr().cast(), into.len(), libc::MSG_PEEK) };
+    checked(count as i64).map(|count| count as usize)
+}
+
 /// Tells the peer that nothing more comes.
 pub fn shut_down_writing(socket: impl AsFd) {
     // SAFETY: takes no pointers; a peer that is gone needs no telling.

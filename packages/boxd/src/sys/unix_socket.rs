@@ -52,6 +52,11 @@ pub fn is_from_outside(socket: impl AsFd) -> io::Result<bool> {
 
 /// Whoever connected, or whoever made the socket that was connected to listen, alive or not.
 pub fn peer_pid(socket: impl AsFd) -> io::Result<i32> {
+    Ok(peer(socket)?.pid)
+}
+
+/// The same, with its ids as they are counted here.
+pub fn peer(socket: impl AsFd) -> io::Result<libc::ucred> {
     let mut peer = libc::ucred { pid: -1, uid: 0, gid: 0 };
     let mut size = size_of_val(&peer) as libc::socklen_t;
     // SAFETY: SO_PEERCRED writes one ucred.
@@ -64,7 +69,23 @@ pub fn peer_pid(socket: impl AsFd) -> io::Result<i32> {
             &mut size,
         )
     })?;
-    Ok(peer.pid)
+    Ok(peer)
+}
+
+/// From now on every message says which process sent it.
+pub fn ask_for_senders(socket: impl AsFd) -> io::Result<()> {
+    let yes: libc::c_int = 1;
+    // SAFETY: the option takes one int.
+    checked(unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PASSCRED,
+            (&raw const yes).cast(),
+            size_of_val(&yes) as libc::socklen_t,
+        )
+    })?;
+    Ok(())
 }
 
 /// A message without descriptors.
@@ -106,6 +127,15 @@ pub fn send<D: AsFd>(socket: impl AsFd, bytes: &[u8], descriptors: &[D]) -> io::
 
 /// One message and the descriptors with it; an empty one means that the other end is gone.
 pub fn receive(socket: impl AsFd, into: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
+    receive_from(socket, into).map(|(count, descriptors, _)| (count, descriptors))
+}
+
+/// The same, and who sent it, where that was asked for and the process can be seen from here.
+pub fn receive_from(
+    socket: impl AsFd,
+    into: &mut [u8],
+) -> io::Result<(usize, Vec<OwnedFd>, Option<i32>)> {
+    let mut sender = None;
     let mut control = Control([0; CONTROL_SIZE]);
     let mut part = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let mut descriptors = Vec::new();
@@ -119,15 +149,26 @@ pub fn receive(socket: impl AsFd, into: &mut [u8]) -> io::Result<(usize, Vec<Own
         message.msg_controllen = CONTROL_SIZE as _;
         let fd = socket.as_fd().as_raw_fd();
         let count = libc::recvmsg(fd, &mut message, libc::MSG_CMSG_CLOEXEC) as i64;
-        let header = if count < 0 { null_mut() } else { libc::CMSG_FIRSTHDR(&message) };
-        if !header.is_null() && (*header).cmsg_type == libc::SCM_RIGHTS {
+        let mut header = if count < 0 { null_mut() } else { libc::CMSG_FIRSTHDR(&message) };
+        while !header.is_null() {
             let payload = (*header).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
-            let numbers = libc::CMSG_DATA(header).cast::<RawFd>();
-            for index in 0..payload / size_of::<RawFd>() {
-                descriptors.push(OwnedFd::from_raw_fd(numbers.add(index).read_unaligned()));
+            match (*header).cmsg_type {
+                libc::SCM_RIGHTS => {
+                    let numbers = libc::CMSG_DATA(header).cast::<RawFd>();
+                    for index in 0..payload / size_of::<RawFd>() {
+                        let number = numbers.add(index).read_unaligned();
+                        descriptors.push(OwnedFd::from_raw_fd(number));
+                    }
+                }
+                libc::SCM_CREDENTIALS => {
+                    let credentials = libc::CMSG_DATA(header).cast::<libc::ucred>();
+                    sender = Some(credentials.read_unaligned().pid).filter(|&pid| pid > 0);
+                }
+                _ => {}
             }
+            header = libc::CMSG_NXTHDR(&message, header);
         }
         count
     })?;
-    Ok((count as usize, descriptors))
+    Ok((count as usize, descriptors, sender))
 }

@@ -24,7 +24,10 @@ pub enum ServeRequest {
     Dial {
         port: u16,
     },
-    Lend,
+    /// `agent`: with a socket for programs that ask an SSH agent.
+    Lend {
+        agent: bool,
+    },
     Extend {
         ttl_ms: u64,
     },
@@ -122,7 +125,7 @@ impl ServeRequest {
             "claim" => {
                 ServeRequest::Claim { id: fields.text("id")?, env: fields.dictionary("env")? }
             }
-            "lend" => ServeRequest::Lend,
+            "lend" => ServeRequest::Lend { agent: fields.flag("agent", false)? },
             "extend" => ServeRequest::Extend { ttl_ms: fields.number("ttlMs")? },
             "dial" => ServeRequest::Dial { port: fields.small("port")? },
             _ => ServeRequest::Files(FileRequest::parse(&op, fields)?, user),

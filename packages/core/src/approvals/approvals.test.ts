@@ -70,6 +70,22 @@ it("a yes is not the yes of another, nor for another sandbox", async () => {
   );
 });
 
+it("an end brought nearer needs the word that a destroy needs", async () => {
+  const { core, root, agent, sandbox, refused, pass } = await open();
+  const shorten = () => core.extend(agent, sandbox.id, { ttlMs: 1_000 });
+  const asked = await refused(shorten());
+  expect(asked.code).toBe("approval_required");
+  expect(await core.getApproval(root, asked.id)).toMatchObject({
+    action: { operation: "sandbox.destroy", said: { ttlMs: 1_000 } },
+  });
+  expect((await core.get(agent, sandbox.id)).expiresAtMs).toBe(sandbox.expiresAtMs);
+  pass(60_000);
+  const later = await core.extend(agent, sandbox.id, { ttlMs: sandbox.spec.ttlMs });
+  expect(later.expiresAtMs, "more time needs nobody").toBeGreaterThan(sandbox.expiresAtMs ?? 0);
+  await core.decideApproval(root, asked.id, { decision: "approve" });
+  expect((await shorten()).expiresAtMs).toBeLessThan(sandbox.expiresAtMs ?? 0);
+});
+
 it("a question and an unused yes run out", async () => {
   const { core, root, agent, sandbox, refused, pass } = await open();
   const { id } = await refused(core.destroy(agent, sandbox.id));

@@ -14,6 +14,7 @@ import { authorizeNetwork } from "../network/narrow.ts";
 import { tellGuard } from "../network/terms.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
+import { authorizeSecrets } from "../secrets/may-use.ts";
 import type { KeptApproval } from "../store/approval-store.ts";
 import { findApproval, shown } from "./approvals.ts";
 import { OPERATION_PATIENCE_MS } from "./need.ts";
@@ -62,7 +63,7 @@ export async function decideApproval(
  * may decide what a program in that person's own sandbox asks for: the program is somebody else.
  */
 function refuseRequester({ lineage, kind }: Principal, { requesters, action }: KeptApproval): void {
-  const isProgram = action.kind === "connection" || action.kind === "request";
+  const isProgram = action.kind !== "operation" && action.kind !== "elevation";
   const own = requesters.filter(({ principalId }) => lineage.includes(principalId));
   if (own.every((one) => isProgram && one.kind === "user" && kind === "user")) return;
   throw new SandboxerError("policy_denied", "whoever asks does not decide, nor does a key derived from it", {
@@ -73,6 +74,7 @@ function refuseRequester({ lineage, kind }: Principal, { requesters, action }: K
 
 /** Nobody opens for others what is closed to itself. */
 function authorizeRules({ chain }: Principal, action: Action): void {
+  if (action.kind === "signature") return authorizeSecrets(chain, action.key ? [action.key] : []);
   const rules =
     action.kind === "elevation" ? action.rules : action.kind === "operation" ? [] : [callRule(action)];
   const network: GuardedNetwork = { egress: "guarded", mode: "enforce", rules: [...rules], sets: [] };
@@ -91,7 +93,8 @@ function ruleOf(approvalId: string, action: Action): NetworkRule {
 
 /** As narrow as what was asked. */
 function callRule(call: Extract<Action, { kind: "connection" | "request" }>): NetworkRule {
-  const { host, port, protocol, method, path } = call;
+  const { host, port, method, path } = call;
+  const protocol = call.protocol === "ssh" ? "tcp" : call.protocol;
   const what = {
     ...(method && { methods: [method] }),
     ...(path && { paths: [path.replaceAll("*", "%2A")] }),

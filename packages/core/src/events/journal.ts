@@ -9,6 +9,8 @@ export interface Journal {
   record(event: NewEvent): Promise<void>;
   /** Resolves when all that was recorded is durable. */
   flush(): Promise<void>;
+  /** Has all that was recorded written by another command; it is kept where that fails. */
+  writeWith<T>(command: (earlier: readonly NewEvent[]) => Promise<T>): Promise<T>;
 }
 
 /**
@@ -23,24 +25,35 @@ export function createJournal(store: Store, report: Report): Journal {
   let writing = Promise.resolve();
   let failed = false;
 
-  const write = async (): Promise<void> => {
+  const writeBy = async <T>(command: (batch: readonly NewEvent[]) => Promise<T>): Promise<T> => {
     const batch = gathered;
-    if (batch.length === 0) return;
     gathered = [];
     try {
-      await store.appendEvents(batch);
+      const written = await command(batch);
       failed = false;
+      return written;
     } catch (error) {
       gathered = [...batch, ...gathered];
       failed = true;
       throw error;
     }
   };
+  const write = async (): Promise<void> => {
+    if (gathered.length > 0) await writeBy((batch) => store.appendEvents(batch));
+  };
   const flush = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
     writing = writing.catch(() => {}).then(write);
     return writing;
+  };
+  const writeWith = <T>(command: (earlier: readonly NewEvent[]) => Promise<T>): Promise<T> => {
+    clearTimeout(timer);
+    timer = undefined;
+    const written = writing.catch(() => {}).then(() => writeBy(command));
+    writing = written.then(() => {});
+    writing.catch(() => {});
+    return written;
   };
   const flushUnheard = () => flush().catch((error) => report("writing events", SandboxerError.from(error)));
 
@@ -52,5 +65,6 @@ export function createJournal(store: Store, report: Report): Journal {
       else timer ??= setTimeout(flushUnheard, GATHER_MS).unref();
     },
     flush,
+    writeWith,
   };
 }

@@ -66,6 +66,20 @@ describe("a stop", () => {
     expect(await core.destroy(principal, id)).toMatchObject({ state: "destroyed", costMicroUsd: 10_000 });
   });
 
+  it("is not cut short by asking for more time", async () => {
+    const { core, principal, now } = await openStopping();
+    const { id } = await core.create(principal, { ...persistent, name: "kept" });
+    const { expiresAtMs } = await core.stop(principal, id);
+    await expect(core.extend(principal, id, { ttlMs: 3_600_000 })).rejects.toMatchObject({
+      code: "invalid_state",
+      hint: expect.stringContaining("sandboxer start kept"),
+    });
+    expect((await core.get(principal, id)).expiresAtMs).toBe(expiresAtMs);
+    const brief = await core.create(principal, { ...persistent, keepMs: 60_000 });
+    await core.stop(principal, brief.id);
+    expect((await core.extend(principal, brief.id, { ttlMs: 90_000 })).expiresAtMs).toBe(now() + 90_000);
+  });
+
   it("is refused for what is ephemeral, and nothing ephemeral is kept", async () => {
     const { core, principal } = await openStopping();
     const { id } = await core.create(principal, { ttlMs: 60_000 });

@@ -1,4 +1,10 @@
-import { type Metrics, type Sandbox, SandboxerError, type Usage } from "@sandboxer/contract";
+import {
+  type Metrics,
+  type NetworkRule,
+  type Sandbox,
+  SandboxerError,
+  type Usage,
+} from "@sandboxer/contract";
 import type { Clock } from "../clock.ts";
 import type { Journal } from "../events/journal.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -14,6 +20,8 @@ export interface Auditor {
   ran(sandboxId: string, program: string): void;
   /** What was seen so far, with one more look. */
   look(sandbox: Sandbox): Promise<Usage | undefined>;
+  /** Writes down what was seen so far, while it still can be looked at: it is going to be stopped. */
+  note(sandbox: Sandbox): Promise<void>;
   /** The last look, while it still can be looked at. Never keeps a sandbox from its end. */
   end(sandbox: Sandbox): Promise<void>;
   close(): void;
@@ -32,9 +40,12 @@ interface Ground {
   readonly clock: Clock;
   readonly report: Report;
   readonly installationId: string;
+  /** The rules that would have allowed what it tried; the guard forgets them with the sandbox. */
+  proposed(sandboxId: string): NetworkRule[];
 }
 
-export function createAuditor({ registry, journal, clock, report, installationId }: Ground): Auditor {
+export function createAuditor(ground: Ground): Auditor {
+  const { registry, journal, clock, report, installationId, proposed } = ground;
   const watched = new Map<string, Seen>();
 
   const sample = async ({ id, location }: Sandbox): Promise<void> => {
@@ -55,6 +66,12 @@ export function createAuditor({ registry, journal, clock, report, installationId
     return { ranMs, programs: Object.fromEntries(seen.programs), ...seen.usage };
   };
 
+  const write = async ({ id: sandboxId, orgId }: Sandbox, usage: Usage): Promise<void> => {
+    const data = { usage, proposed: proposed(sandboxId) };
+    const event = { type: "sandbox.audited", orgId, atMs: clock.nowMs(), sandboxId, data } as const;
+    await journal.record(event).catch((error) => report(`auditing ${sandboxId}`, SandboxerError.from(error)));
+  };
+
   return {
     watch(sandbox) {
       if (!sandbox.spec.audit || watched.has(sandbox.id)) return;
@@ -70,24 +87,20 @@ export function createAuditor({ registry, journal, clock, report, installationId
       await sample(sandbox);
       return usageOf(sandbox);
     },
+    async note(sandbox) {
+      if (!watched.has(sandbox.id)) return;
+      await sample(sandbox);
+      const usage = usageOf(sandbox);
+      if (usage) await write(sandbox, usage);
+    },
     async end(sandbox) {
-      const { id: sandboxId, orgId } = sandbox;
+      const { id: sandboxId } = sandbox;
       if (!watched.has(sandboxId)) return;
       await sample(sandbox);
       const usage = usageOf(sandbox);
       clearInterval(watched.get(sandboxId)?.timer);
       watched.delete(sandboxId);
-      if (!usage) return;
-      const event = {
-        type: "sandbox.audited",
-        orgId,
-        atMs: clock.nowMs(),
-        sandboxId,
-        data: { usage },
-      } as const;
-      await journal
-        .record(event)
-        .catch((error) => report(`auditing ${sandboxId}`, SandboxerError.from(error)));
+      if (usage) await write(sandbox, usage);
     },
     close() {
       for (const { timer } of watched.values()) clearInterval(timer);

@@ -2,7 +2,8 @@ import { type Box, SandboxerError } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import { askOf, placeOf } from "../place.ts";
 import { writtenEveryMs } from "./idle.ts";
-import { isStopped, putDown, stopsAtEnd } from "./rest.ts";
+import { putDown, stopsAtEnd } from "./rest.ts";
+import { isStopped } from "./stopped.ts";
 import { teardown } from "./teardown.ts";
 
 /** How much longer it may be left alone; nothing when it was ended or stopped for that. */

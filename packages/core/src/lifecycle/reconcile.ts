@@ -8,8 +8,9 @@ import { removeOutdated } from "../snapshots/retention.ts";
 import type { StandingSandbox, UnfinishedSandbox } from "../store/store.ts";
 import { recordGone } from "./gone.ts";
 import { settleOrphan } from "./orphan.ts";
-import { isStopped, lieDown } from "./rest.ts";
+import { lieDown } from "./rest.ts";
 import { rememberStanding, standsAsBefore } from "./standing.ts";
+import { isStopped } from "./stopped.ts";
 import { teardown } from "./teardown.ts";
 
 const EVERY_MS = 60_000;

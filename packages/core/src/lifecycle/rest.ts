@@ -7,12 +7,9 @@ import { leaveCheckpoint } from "../snapshots/checkpoint.ts";
 import { specOf } from "../try-each.ts";
 import { inTurn } from "../turns.ts";
 import { current, type Wish } from "./current.ts";
+import { isStopped } from "./stopped.ts";
 
 const PATIENCE_MS = 120_000;
-
-export function isStopped({ state, pauseDepth }: Sandbox): boolean {
-  return state === "paused" && pauseDepth === "disk";
-}
 
 /** Whether its end is only the end of its processes. */
 export function stopsAtEnd(sandbox: Sandbox): boolean {
@@ -34,6 +31,7 @@ export function putDown(house: House, place: Place, { principalId, reason, still
       });
     }
     await leaveCheckpoint(house, place, now);
+    await house.auditor.note(now);
     house.uses.end(sandboxId);
     await house.journal.flush();
     const context = callContext(house.installationId, PATIENCE_MS);

@@ -22,8 +22,10 @@ export function teardown(house: House, sandboxId: string, wish: Wish): Promise<S
 
 async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox> {
   house.uses.end(sandboxId);
-  await house.journal.flush();
-  const begun = await house.store.beginDestroy({ ...wish, sandboxId, atMs: house.clock.nowMs() });
+  const atMs = house.clock.nowMs();
+  const begun = await house.journal.writeWith((earlier) =>
+    house.store.beginDestroy({ ...wish, sandboxId, atMs, earlier }),
+  );
   const sandbox = begun ?? (await current(house, sandboxId));
   if (isOver(sandbox.state)) return sandbox;
   if (sandbox.state !== "destroying" || !sandbox.location) {
@@ -44,8 +46,12 @@ async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox
   house.guard?.forget(sandboxId);
   house.reaper.forget(sandboxId);
   house.idle.forget(sandboxId);
-  const atMs = house.clock.nowMs();
-  const ended = await house.store.finishDestroy({ sandboxId, atMs, principalId: wish.principalId });
+  const endedAtMs = house.clock.nowMs();
+  const ended = await house.store.finishDestroy({
+    sandboxId,
+    atMs: endedAtMs,
+    principalId: wish.principalId,
+  });
   house.pass("destroy.finished");
   return ended ?? current(house, sandboxId);
 }

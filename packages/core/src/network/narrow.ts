@@ -1,4 +1,5 @@
 import {
+  type ByteBudget,
   type GuardedNetwork,
   type Network,
   type NetworkRule,
@@ -7,6 +8,7 @@ import {
 } from "@sandboxer/contract";
 import { canonicalJson } from "../events/chain.ts";
 import { beyond, LISTS } from "../policy/covers.ts";
+import { withinCapabilities } from "./capabilities.ts";
 import { expandNetwork } from "./expand.ts";
 import { setsOf } from "./rule-sets.ts";
 
@@ -39,15 +41,30 @@ export function narrowNetwork(
   const said = new Set(asked.rules.map((rule) => canonicalJson(rule)));
   const missing = denials.filter((rule) => !said.has(canonicalJson(rule)));
   const dlp = own.dlp ?? asked.dlp;
-  return { ...asked, rules: [...asked.rules, ...missing], ...(dlp && { dlp }) };
+  const budget = narrowerBudget(own.budget, asked.budget);
+  return { ...asked, rules: [...asked.rules, ...missing], ...(dlp && { dlp }), ...(budget && { budget }) };
+}
+
+/** Whichever is less, each way. */
+function narrowerBudget(own: ByteBudget | undefined, asked: ByteBudget | undefined): ByteBudget | undefined {
+  if (!own || !asked) return own ?? asked;
+  const least = (way: keyof ByteBudget) => {
+    const said = [own[way], asked[way]].filter((bytes) => bytes !== undefined);
+    return said.length > 0 ? { [way]: Math.min(...said) } : {};
+  };
+  return { ...least("upBytes"), ...least("downBytes") };
 }
 
 /** What a link lists is the most that may be reached through it. Pure. */
 export function authorizeNetwork(chain: readonly Rights[], network: Network): Network {
   if (network.egress === "deny") return network;
   const { rules } = expandNetwork(network);
-  for (const { network: most } of chain) if (most) refuseBeyond(most, network.mode, rules);
-  return network;
+  let allowed = network;
+  for (const { network: most, capabilities } of chain) {
+    if (most) refuseBeyond(most, network.mode, rules);
+    if (capabilities) allowed = withinCapabilities(capabilities, allowed, rules);
+  }
+  return allowed;
 }
 
 const DEFAULT_PORT = { https: 443, http: 80, tcp: 0 } as const;

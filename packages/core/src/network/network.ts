@@ -1,8 +1,7 @@
 import {
   type GuardedNetwork,
   guardedNetworkSchema,
-  type NetworkCall,
-  type NetworkRule,
+  type NetworkCallList,
   type Principal,
   type Sandbox,
   SandboxerError,
@@ -10,7 +9,7 @@ import {
 import { needApproval } from "../approvals/need.ts";
 import { refuseGuest } from "../attachments/acting.ts";
 import type { House } from "../house.ts";
-import { isStopped } from "../lifecycle/rest.ts";
+import { isStopped } from "../lifecycle/stopped.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { getProfile } from "../profiles/profiles.ts";
@@ -60,9 +59,9 @@ export async function networkCalls(
   principal: Principal,
   idOrName: string,
   afterSeq = 0,
-): Promise<{ calls: NetworkCall[]; proposed: NetworkRule[] }> {
+): Promise<NetworkCallList> {
   authorize(principal.chain, "sandbox.read");
   const { id } = await findSandbox(house, principal, idOrName);
   const calls = house.guard?.calls(id, afterSeq) ?? [];
-  return { calls, proposed: proposeRules(calls) };
+  return { calls, proposed: proposeRules(calls), budgets: house.guard?.budgets(id) ?? [] };
 }

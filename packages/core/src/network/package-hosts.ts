@@ -23,7 +23,7 @@ export function packageRules(set: string): (Partial<NetworkRule> & { readonly ho
       "invalid_request",
       `network.sets: nobody has said where ${set} packages come from`,
       {
-        hint: `Name the hosts in the gateway's configuration, as in packageHosts: {"${set}": ["packages.example.com"]}.`,
+        hint: `Name the hosts in config.yaml in the gateway's home (~/.sandboxer), as in packageHosts: {"${set}": ["packages.example.com"]}.`,
       },
     );
   }

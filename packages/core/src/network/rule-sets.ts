@@ -39,6 +39,15 @@ const SETS: Readonly<Record<string, { readonly why: string; readonly rules: read
       },
     ],
   },
+  "search-apis": {
+    why: "asking a search engine by its API, which takes a key: the question leaves, and nothing else does",
+    rules: [
+      { host: "api.search.brave.com", access: "read-only", paths: ["/res/v1/**"] },
+      { host: "api.tavily.com", methods: ["POST"], paths: ["/search"] },
+      { host: "google.serper.dev", methods: ["POST"], paths: ["/search"] },
+      { host: "api.exa.ai", methods: ["POST"], paths: ["/search"] },
+    ],
+  },
 };
 
 /** What a capability means: sets of sets. */
@@ -47,6 +56,7 @@ const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
   packages: PACKAGE_SETS,
   code: ["github-read"],
   models: ["anthropic", "openai", "gemini"],
+  "web-search": ["search-apis"],
 };
 
 export const RULE_SET_NAMES: readonly string[] = [

@@ -1,6 +1,6 @@
 import type { Attachment, GuardedNetwork, GuardedUsers, Sandbox, Terms } from "@sandboxer/contract";
 import type { House } from "../house.ts";
-import { guardedSecrets, secretUsers } from "../secrets/terms.ts";
+import { guardedKeys, guardedSecrets, secretUsers } from "../secrets/terms.ts";
 import { expandNetwork } from "./expand.ts";
 
 /** All that the guard has to know about a sandbox as it is now. */
@@ -11,7 +11,9 @@ export async function termsOf(house: House, sandbox: Sandbox): Promise<Terms> {
   const secrets = await guardedSecrets(house, sandbox);
   const elevations = await house.store.listElevations(sandbox.id, house.clock.nowMs());
   const elevated = elevations.map(({ rules, untilMs }) => ({ rules: [...rules], untilMs }));
-  return { network, users: usersOf(living, await secretUsers(house, sandbox, living)), secrets, elevated };
+  const keys = await guardedKeys(house, sandbox);
+  const users = usersOf(living, await secretUsers(house, sandbox, living));
+  return { network, users, secrets, ...keys, elevated };
 }
 
 /** Pure. Whoever acts as the sandbox's ordinary user cannot be told from others who do. */

@@ -1,3 +1,5 @@
+import { setsOf } from "../network/rule-sets.ts";
+
 /** Whether every wish of one list is within some member of another; `undefined` is everything. */
 export type Covers = (wide: string, narrow: string) => boolean;
 
@@ -24,12 +26,19 @@ function hostCovers(wide: string, narrow: string): boolean {
   return labels.slice(1).join(".") === wide.slice(2);
 }
 
+/** `packages` covers `npm`; a name that nobody knows is covered by nothing. */
+const capability: Covers = (wide, narrow) => {
+  const whole = setsOf(wide);
+  return whole !== undefined && (setsOf(narrow)?.every((set) => whole.includes(set)) ?? false);
+};
+
 /** The rights that are lists, and when one of their members is within another. */
 export const LISTS = {
   operations: same,
   extensions: same,
   profiles: profile,
   network,
+  capabilities: capability,
   secrets: same,
 } as const satisfies Record<string, Covers>;
 export const LIST_RULES = Object.keys(LISTS) as (keyof typeof LISTS)[];

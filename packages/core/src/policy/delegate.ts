@@ -7,6 +7,7 @@ import {
   ROLES,
   SandboxerError,
 } from "@sandboxer/contract";
+import { refuseUnknownCapabilities } from "../network/capabilities.ts";
 import { parse } from "../parse.ts";
 import { beyond, LIST_RULES, LISTS } from "./covers.ts";
 import { effectiveRights } from "./effective.ts";
@@ -16,11 +17,12 @@ import { effectiveRights } from "./effective.ts";
  * refused and names the rule, so that nobody believes in a right that the chain takes away.
  */
 export function delegate(principal: Principal, body: CreateKeyBody, nowMs: number) {
-  const { name, kind, team, role, expiresAtMs, ...asked } = parse(createKeyBodySchema, body);
+  const { name, kind, team, role, expiresAtMs, identity, ...asked } = parse(createKeyBodySchema, body);
   if (role && asked.operations) {
     throw new SandboxerError("invalid_request", "role: give a role or operations, not both");
   }
   const rights: Rights = { ...asked, ...(role && { operations: [...ROLES[role]] }) };
+  refuseUnknownCapabilities(rights.capabilities);
   refuseWider(effectiveRights(principal.chain), rights);
   if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
     throw new SandboxerError("invalid_request", "expiresAtMs: it is in the past");
@@ -32,7 +34,7 @@ export function delegate(principal: Principal, body: CreateKeyBody, nowMs: numbe
   if (ownTeam !== undefined && team !== undefined && team !== ownTeam) {
     deny("team", `this key is of the team ${ownTeam} and cannot make keys of another`);
   }
-  return { name, kind, team: team ?? ownTeam, role, rights, expiresAtMs };
+  return { name, kind, team: team ?? ownTeam, role, rights, expiresAtMs, identity };
 }
 
 /** Asking for more than the parent's own is refused and names the rule. */

@@ -29,6 +29,7 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
   return {
     ...body,
     ...same("image", profile.image, body.image),
+    ...same("from", profile.from, body.from),
     ...same("persistence", profile.persistence, body.persistence),
     ...same("atEnd", profile.atEnd, body.atEnd),
     ...either("keepMs", profile.keepMs, atMost("keepMs", profile.keepMs, body.keepMs)),

@@ -32,8 +32,8 @@ async function offerOf(
 
 async function candidatesOf(house: House, principal: Principal, profile: string) {
   try {
-    const { spec, routing } = await narrow(house, principal, { profile });
-    const { candidates, rejected } = route(spec, await house.registry.offers(), routing);
+    const { spec, routing, trust } = await narrow(house, principal, { profile });
+    const { candidates, rejected } = route(spec, await house.registry.offers(), routing, trust);
     const reason = rejected.map(({ extensionId, reason }) => `${extensionId}: ${reason}`).join("; ");
     return {
       candidates: candidates.map(({ extensionId, microUsdPerHour }) => ({ extensionId, microUsdPerHour })),

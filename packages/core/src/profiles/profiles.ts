@@ -13,6 +13,7 @@ import { answerOnce, claimOf, type Once } from "../idempotency.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { viewerOf } from "../reach.ts";
+import { withSnapshot } from "../snapshots/restore.ts";
 import { narrowToProfile } from "./narrow.ts";
 import { BUILT_IN_PROFILES, findProfile, parseRef, publishable } from "./resolve.ts";
 
@@ -39,7 +40,10 @@ export async function publishProfile(
   const claim = claimOf(house, principal, "profile.publish", body, once);
   return answerOnce(house, claim, async () => {
     const known = await knownProfiles(house, principal);
-    const parts = publishable(profile, known);
+    // Pinned as it is now: its publisher sees the snapshot, and the image is the one it lies on.
+    const { from, image } = await withSnapshot(house, principal, profile);
+    const pinned = from === undefined ? profile : { ...profile, from, ...(image && { image }) };
+    const parts = publishable(pinned, known);
     const newest = known.findLast(({ name }) => name === profile.name);
     if (newest?.digest === parts.digest && newest.deprecatedAtMs === undefined) return newest;
     const published: PublishedProfile = {

@@ -30,22 +30,33 @@ export async function suggestProfile(
   authorize(principal.chain, "sandbox.read");
   parse(nameSchema, name);
   const sandbox = await findSandbox(house, principal, idOrName);
-  const usage = (await house.auditor.look(sandbox)) ?? (await written(house, sandbox));
+  const written = await writtenOf(house, sandbox);
+  const usage = (await house.auditor.look(sandbox)) ?? written.usage;
   if (!usage) {
     throw new SandboxerError("invalid_request", "nothing was written down about this sandbox", {
       hint: "Create one with `audit`, use it as it is meant to be used, and ask again.",
     });
   }
-  const proposed = proposeRules(house.guard?.calls(sandbox.id, 0) ?? []);
+  const seen = proposeRules(house.guard?.calls(sandbox.id, 0) ?? []);
+  const proposed = withoutTwins([...written.proposed, ...seen]);
   const profile = { ...fitting(sandbox, usage, name), network: networkWith(sandbox, proposed) };
   return { profile, usage, notes: [...notesOn(usage), noteOnNetwork(sandbox, proposed)] };
 }
 
-async function written(house: House, { orgId, id }: Sandbox): Promise<Usage | undefined> {
+/** What was written down when it ended, or each time it was stopped: the guard forgets with the sandbox. */
+async function writtenOf(house: House, { orgId, id }: Sandbox) {
   await house.journal.flush();
   const events = await house.store.listBirth(orgId, id);
-  const audited = events.findLast(({ type }) => type === "sandbox.audited");
-  return audited && parse(usageSchema, audited.data.usage);
+  const audited = events.filter(({ type }) => type === "sandbox.audited").map(({ data }) => data);
+  const last = audited.at(-1);
+  return {
+    usage: last && (parse(usageSchema, last.usage) as Usage),
+    proposed: audited.flatMap(({ proposed = [] }) => proposed as NetworkRule[]),
+  };
+}
+
+function withoutTwins(rules: readonly NetworkRule[]): NetworkRule[] {
+  return [...new Map(rules.map((rule) => [JSON.stringify(rule), rule])).values()];
 }
 
 function fitting({ spec, profile }: Sandbox, usage: Usage, name: string): Profile {

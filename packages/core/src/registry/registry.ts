@@ -131,7 +131,23 @@ export async function ask<T>(extension: Extension, call: (extension: Extension) 
   }
 }
 
-/** How long an extension is given; it may hold to the signal, and a later reconcile mends the rest. */
-export function callContext(installationId: string, patienceMs: number): CallContext {
-  return { installationId, signal: AbortSignal.timeout(patienceMs) };
+/**
+ * How long an extension is given; it may hold to the signal, and a later reconcile mends the rest.
+ * The signal's clock runs from its first look on: most calls are over without one, and a timer for
+ * each would outlive them by minutes.
+ */
+export function callContext<More extends object>(
+  installationId: string,
+  patienceMs: number,
+  more?: More,
+): CallContext & More {
+  let signal: AbortSignal | undefined;
+  return {
+    installationId,
+    ...(more as More),
+    get signal() {
+      signal ??= AbortSignal.timeout(patienceMs);
+      return signal;
+    },
+  };
 }

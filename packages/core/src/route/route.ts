@@ -1,4 +1,5 @@
 import {
+  dollars,
   isAtLeast,
   type Manifest,
   type Probe,
@@ -6,6 +7,7 @@ import {
   type Routing,
   type SandboxSpec,
 } from "@sandboxer/contract";
+import { type Trust, tooWeak } from "../trust/tier.ts";
 
 export type { RoutePlan } from "@sandboxer/contract";
 
@@ -19,7 +21,12 @@ export interface Offer {
 export type Candidate = RoutePlan["candidates"][number];
 
 /** Pure: the same spec and offers give the same plan, in whatever order the offers come. */
-export function route(spec: SandboxSpec, offers: readonly Offer[], routing: Routing = {}): RoutePlan {
+export function route(
+  spec: SandboxSpec,
+  offers: readonly Offer[],
+  routing: Routing = {},
+  trust?: Trust,
+): RoutePlan {
   const { policy = "prefer-self-hosted" } = routing;
   const candidates: Candidate[] = [];
   const rejected: { extensionId: string; reason: string }[] = [];
@@ -39,9 +46,16 @@ export function route(spec: SandboxSpec, offers: readonly Offer[], routing: Rout
       });
     }
   }
+  const classes = candidates.map(({ isolation }) => isolation);
+  const kept = candidates.filter(({ extensionId, isolation }) => {
+    const reason = tooWeak(trust, isolation, classes);
+    if (reason) rejected.push({ extensionId, reason });
+    return reason === undefined;
+  });
   return {
     policy,
-    candidates: candidates.sort(RANKINGS[policy](spec)),
+    ...(trust && { trust }),
+    candidates: kept.sort(RANKINGS[policy](spec)),
     rejected: rejected.sort((a, b) => compareText(a.extensionId, b.extensionId)),
   };
 }
@@ -90,8 +104,8 @@ export function whyUnfit(
     return `ends a sandbox after ${maximumTtlMs} ms; ${spec.ttlMs} is asked`;
   }
   const { microUsdPerHour } = manifest.price;
-  if (microUsdPerHour > (maximumMicroUsdPerHour ?? microUsdPerHour)) {
-    return `costs ${microUsdPerHour} micro-dollars an hour; at most ${maximumMicroUsdPerHour} are allowed`;
+  if (maximumMicroUsdPerHour !== undefined && microUsdPerHour > maximumMicroUsdPerHour) {
+    return `costs ${dollars(microUsdPerHour)} an hour; at most ${dollars(maximumMicroUsdPerHour)} is allowed`;
   }
   return undefined;
 }

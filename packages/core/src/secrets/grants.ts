@@ -23,9 +23,19 @@ export async function grantSecret(
   if (found.revoked) throw new SandboxerError("invalid_request", "keyId: it was revoked");
   const { id: toPrincipalId, lineage: toLineage } = found.principal;
   const atMs = house.clock.nowMs();
-  await house.store.grantSecret({ orgId, name, keyId, toPrincipalId, toLineage, principalId, atMs });
+  const { id, name: called } = secret;
+  await house.store.grantSecret({
+    id,
+    orgId,
+    name: called,
+    keyId,
+    toPrincipalId,
+    toLineage,
+    principalId,
+    atMs,
+  });
   await retell(house, secret);
-  return again(house, principal, name);
+  return again(house, principal, secret);
 }
 
 /** Takes it from the holder of a key and from all below; from then on nothing is put in for them. */
@@ -44,13 +54,14 @@ export async function revokeSecret(
     throw new SandboxerError("not_found", `it was not granted to the key ${keyId}`);
   }
   const atMs = house.clock.nowMs();
-  await house.store.revokeSecret({ orgId, name, toPrincipalId: grant.principalId, principalId, atMs });
+  const of = { id: secret.id, orgId, name: secret.name, principalId, atMs };
+  await house.store.revokeSecret({ ...of, toPrincipalId: grant.principalId });
   await retell(house, secret);
-  return again(house, principal, name);
+  return again(house, principal, secret);
 }
 
-async function again(house: House, principal: Principal, name: string): Promise<Secret> {
-  const secret = (await listSecrets(house, principal)).find((one) => one.name === name);
+async function again(house: House, principal: Principal, { id, name }: Secret): Promise<Secret> {
+  const secret = (await listSecrets(house, principal)).find((one) => one.id === id);
   if (!secret) throw absent(name);
   return secret;
 }

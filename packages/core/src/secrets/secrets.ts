@@ -9,15 +9,21 @@ import {
   secretNameSchema,
   secretSchema,
   setSecretBodySchema,
+  useOf,
 } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import type { KeptSecret, Source } from "../store/secret-store.ts";
+import { parseAwsKey } from "./aws.ts";
 import { authorizeSecrets, mayChange, mayUse } from "./may-use.ts";
+import { checkMeaning } from "./meant.ts";
 import { retell } from "./retell.ts";
 import { shapeOf } from "./shape.ts";
 import { purposeOf, read } from "./value.ts";
+
+/** What programs look for by themselves. */
+const VARIABLES: Readonly<Record<string, string>> = { "aws-sigv4": "AWS", ssh: "SSH_AUTH_SOCK" };
 
 /** Makes it, or gives its owner's another definition. What it is, is not shown again by anything. */
 export async function setSecret(
@@ -33,27 +39,26 @@ export async function setSecret(
     ref,
     command,
     bindings,
-    variable = name.replaceAll(/[.-]/g, "_"),
+    variable = VARIABLES[useOf(bindings)] ?? name.replaceAll(/[.-]/g, "_"),
   } = parse(setSecretBodySchema, body);
   authorizeSecrets(principal.chain, [name]);
   if (value === undefined) await refuseTenants(house, principal);
-  const known = await house.store.getSecret(principal.orgId, name);
-  if (known && !mayChange(known, principal))
-    throw new SandboxerError("conflict", `a secret named ${name} is there`);
-  const id = known?.id ?? newRowId("sec");
+  const id = (await ownSecret(house, principal, name))?.id ?? newRowId("sec");
   const source: Source =
     value === undefined
       ? elsewhere(ref, command)
       : { kind: "vault", sealed: house.sealer.seal(purposeOf(id), value) };
-  const shape = shapeOf(value ?? (await read(house, id, source)));
+  const text = value ?? (await read(house, id, source));
+  checkMeaning(bindings, text);
+  const shape = shapeOf(useOf(bindings) === "aws-sigv4" ? parseAwsKey(text).id : text);
   const { id: principalId, orgId, lineage } = principal;
   const atMs = house.clock.nowMs();
-  const owner = known ? { principalId: known.principalId, lineage: known.lineage } : { principalId, lineage };
   const kept = await house.store.setSecret({
     id,
     orgId,
     name,
-    ...owner,
+    principalId,
+    lineage,
     source,
     shape,
     bindings,
@@ -85,11 +90,13 @@ export async function rotateSecret(
     value === undefined
       ? known.source
       : { kind: "vault", sealed: house.sealer.seal(purposeOf(known.id), value) };
-  if (value === undefined) await read(house, known.id, source);
+  const text = value ?? (await read(house, known.id, source));
+  checkMeaning(known.bindings, text);
   const { orgId, id: principalId } = principal;
   const kept = await house.store.rotateSecret({
+    id: known.id,
     orgId,
-    name,
+    name: known.name,
     source,
     principalId,
     atMs: house.clock.nowMs(),
@@ -110,20 +117,44 @@ export async function deleteSecret(house: House, principal: Principal, name: str
   authorize(principal.chain, "secret.write");
   const known = await findSecret(house, principal, name, mayChange);
   const { orgId, id: principalId } = principal;
-  await house.store.deleteSecret({ orgId, name, principalId, atMs: house.clock.nowMs() });
+  await house.store.deleteSecret({
+    id: known.id,
+    orgId,
+    name: known.name,
+    principalId,
+    atMs: house.clock.nowMs(),
+  });
   house.secretValues.delete(known.id);
   await retell(house, known);
 }
 
-/** One that the caller may not know of is as absent as one that never was. */
+/** A name belongs to its owner; what others call so is theirs. */
+async function ownSecret(house: House, { orgId, id }: Principal, name: string) {
+  const meant = await house.store.getSecret(orgId, name, id);
+  return meant?.principalId === id ? meant : undefined;
+}
+
+/**
+ * By name or by id. One that the caller may not know of is as absent as one that never was; of
+ * several that it may, and none its own, only an id can choose.
+ */
 export async function findSecret(
   house: House,
   principal: Principal,
   name: string,
   may: (secret: KeptSecret, principal: Principal) => boolean,
 ): Promise<KeptSecret> {
-  const secret = await house.store.getSecret(principal.orgId, name);
-  if (!secret || !mayUse(secret, principal.id)) throw absent(name);
+  const all = await house.store.listSecrets(principal.orgId);
+  const known = all.filter((one) => mayUse(one, principal.id) && (one.name === name || one.id === name));
+  const own = known.find((one) => one.id === name || one.principalId === principal.id);
+  if (!own && known.length > 1) {
+    throw new SandboxerError("conflict", `${known.length} secrets are called ${name}`, {
+      details: { secrets: known.map(({ id, principalId }) => ({ id, principalId })) },
+      hint: "Use the id of the one you mean.",
+    });
+  }
+  const secret = own ?? known[0];
+  if (!secret) throw absent(name);
   if (may(secret, principal)) return secret;
   throw new SandboxerError("policy_denied", `the secret ${name} is another's to change`, {
     details: { rule: "owner" },

@@ -1,6 +1,4 @@
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { promisify } from "node:util";
 import { SandboxerError, setSecretBodySchema } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import type { KeptSecret, Source } from "../store/secret-store.ts";
@@ -29,9 +27,13 @@ export async function read(house: House, id: string, source: Source): Promise<st
     // Neither the output nor the error of a command: both may hold what must not be shown.
     throw unavailable(source, "it cannot be read");
   });
-  const value = text.split("\n", 1)[0]?.trim() ?? "";
+  const isKey = text.startsWith("-----BEGIN ");
+  const value = isKey ? `${text.trim()}\n` : (text.split("\n", 1)[0]?.trim() ?? "");
   if (!setSecretBodySchema.shape.value.safeParse(value).success) {
-    throw unavailable(source, "its first line is not 8 to 8192 visible ASCII characters");
+    throw unavailable(
+      source,
+      "it is neither 8 to 8192 visible ASCII characters on the first line nor a private key of OpenSSH's",
+    );
   }
   return value;
 }
@@ -46,6 +48,10 @@ async function find({ sealer }: House, id: string, source: Source): Promise<stri
       return readFile(source.path, "utf8");
     case "command": {
       const [program = "", ...args] = source.argv;
+      const [{ execFile }, { promisify }] = await Promise.all([
+        import("node:child_process"),
+        import("node:util"),
+      ]);
       const options = { timeout: COMMAND_PATIENCE_MS, maxBuffer: MOST_BYTES };
       return (await promisify(execFile)(program, args, options)).stdout;
     }

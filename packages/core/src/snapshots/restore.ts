@@ -5,11 +5,11 @@ import { shelfOf } from "./shelf-of.ts";
 import { readLayer, verifyLayout } from "./verify.ts";
 
 /** A request that starts from a snapshot, with the image that one lies on. */
-export async function withSnapshot(
+export async function withSnapshot<Body extends Pick<CreateBody, "from" | "image">>(
   house: House,
   principal: Principal,
-  body: CreateBody,
-): Promise<CreateBody> {
+  body: Body,
+): Promise<Body> {
   if (body.from === undefined) return body;
   const { id, image } = await shelfOf(house).find(principal, body.from);
   if (body.image && JSON.stringify(body.image) !== JSON.stringify(image)) {

@@ -19,6 +19,8 @@ export interface KeyStore {
   listKeys(orgId: string, keyId: string): Promise<Key[]>;
   /** Ends the key and everything derived from it; answers what this call ended. */
   revokeKey(revoke: RevokeKey): Promise<string[]>;
+  /** The holder has shown who it is; that holds until then. */
+  proveIdentity(proof: ProveIdentity): Promise<void>;
   /** Which of these no longer count, for themselves or for a key above them. */
   listEndedKeys(keyIds: readonly string[], nowMs: number): Promise<string[]>;
 }
@@ -27,6 +29,14 @@ export interface NewKey extends Omit<Key, "revokedAtMs"> {
   readonly hash: string;
   /** Who made it. */
   readonly byPrincipalId?: string;
+}
+
+export interface ProveIdentity {
+  readonly orgId: string;
+  readonly keyId: string;
+  readonly principalId: string;
+  readonly untilMs: number;
+  readonly atMs: number;
 }
 
 export interface FoundKey {

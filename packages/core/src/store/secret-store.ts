@@ -3,11 +3,15 @@ import type { Shape } from "../secrets/shape.ts";
 
 /** Secrets and who may use them. Part of the store; every method is one commit. */
 export interface SecretStore {
-  /** Makes it, or changes all of it but its owner and its shape. `conflict` when the name is another's. */
+  /** Makes it, or changes all of its owner's but the shape. Another's of the same name is another. */
   setSecret(secret: NewSecret): Promise<KeptSecret>;
   /** The next value. `undefined` when there is no such secret. */
   rotateSecret(rotate: RotateSecret): Promise<KeptSecret | undefined>;
-  getSecret(orgId: string, name: string): Promise<KeptSecret | undefined>;
+  /**
+   * Which one a principal means by a name: its own, else one granted to it, else one of who is below
+   * it; the oldest of several. One that is none of these is given too, for the house to judge.
+   */
+  getSecret(orgId: string, name: string, principalId: string): Promise<KeptSecret | undefined>;
   /** By name. */
   listSecrets(orgId: string): Promise<KeptSecret[]>;
   deleteSecret(remove: SecretAct): Promise<boolean>;
@@ -35,6 +39,7 @@ export interface KeptSecret extends Secret {
 }
 
 export interface SecretAct {
+  readonly id: string;
   readonly orgId: string;
   readonly name: string;
   readonly principalId: string;
@@ -42,7 +47,6 @@ export interface SecretAct {
 }
 
 export interface NewSecret extends SecretAct {
-  readonly id: string;
   readonly lineage: readonly string[];
   readonly source: Source;
   readonly shape: Shape;

@@ -182,6 +182,8 @@ export interface BeginDestroy {
   readonly reason: string;
   readonly atMs: number;
   readonly principalId?: string | undefined;
+  /** What happened before it, written with it. */
+  readonly earlier?: readonly NewEvent[];
 }
 
 export interface EndSandbox {

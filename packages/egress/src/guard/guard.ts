@@ -2,12 +2,14 @@ import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
 import { canonicalHost, type Misuse, type Terms } from "@sandboxer/contract";
 import type { Place } from "../http/authority.ts";
-import type { Decision } from "../policy/decide.ts";
+import type { Asked, Decision } from "../policy/decide.ts";
 import { attachmentOf } from "../policy/users.ts";
 import { type Resolve, reasonOf } from "../resolve.ts";
 import { createStrangers } from "../secrets/strangers.ts";
+import { chargeOrder, fillOrders } from "./budgets.ts";
 import { type Inspected, inspect } from "./inspection.ts";
 import { judgeConnection, judgeRequest } from "./judge.ts";
+import { type Asking, type LoginParts, serveLogins } from "./logins.ts";
 import type { Questions } from "./questions.ts";
 import type { Relay, RelayEvent } from "./relay.ts";
 import {
@@ -17,6 +19,7 @@ import {
   nextEnd,
   type Protection,
   policyAt,
+  type Spent,
   type Tunnel,
   type Ward,
 } from "./ward.ts";
@@ -30,6 +33,7 @@ export interface GuardParts {
   note(sandbox: string, key: number, call: Noted): void;
   watching(sandbox: string): void;
   lost(sandbox: string, reason: string): void;
+  spent(sandbox: string, purse: string, spent: Spent): void;
   misused(sandbox: string, misuse: Misuse): void;
   readonly questions: Questions;
 }
@@ -45,6 +49,8 @@ export class Decider {
   /** Whose a tunnel is, for as long as it lasts. */
   readonly #wardOf = new Map<number, Ward>();
   readonly #inspected = new Map<number, Inspected>();
+  readonly #agents = new Map<number, Asking>();
+  readonly #loginParts: LoginParts;
   readonly #strangers = createStrangers();
   /** Connections that wait for somebody's word, and what to do when they do not any more. */
   readonly #waiting = new Map<number, () => void>();
@@ -52,6 +58,8 @@ export class Decider {
 
   constructor(parts: GuardParts) {
     this.#parts = parts;
+    const note = (sandbox: string, call: Noted) => void this.#write(sandbox, call);
+    this.#loginParts = { note, ask: parts.questions.ask };
   }
 
   protect(protection: Protection): void {
@@ -60,7 +68,8 @@ export class Decider {
     this.#wards.set(sandbox, ward);
     this.#lookAgainLater(ward);
     this.#strangers.learn(sandbox, protection.secrets);
-    this.#parts.relay.order({ op: "watch", sandbox, socket });
+    this.#parts.relay.order({ op: "watch", sandbox, socket, agent: protection.hasAgent });
+    for (const order of fillOrders(ward)) this.#parts.relay.order(order);
   }
 
   change(sandbox: string, terms: Terms): void {
@@ -68,6 +77,7 @@ export class Decider {
     if (!ward) return;
     changeWard(ward, terms);
     this.#strangers.learn(sandbox, terms.secrets);
+    for (const order of fillOrders(ward)) this.#parts.relay.order(order);
     this.#closeLost(ward);
     this.#lookAgainLater(ward);
   }
@@ -100,6 +110,7 @@ export class Decider {
   hear(event: RelayEvent): void {
     if (event.event === "open") this.#open(event).catch(() => this.#fail(event));
     else if (event.event === "over") this.#over(event);
+    else if (event.event === "spent") this.#spend(event);
     else if (event.event === "watching") this.#parts.watching(event.sandbox);
     else if (event.event === "lost") this.#parts.lost(event.sandbox, event.reason);
     else if (event.event === "stray") {
@@ -111,36 +122,44 @@ export class Decider {
 
   /** The relay brings a connection that is to be read. */
   take(tunnel: number, socket: Socket): void {
+    const agent = this.#agents.get(tunnel);
+    if (agent) return void serveLogins(socket, agent, this.#loginParts);
     const inspected = this.#inspected.get(tunnel);
     if (!inspected) return void socket.destroy();
     const { resolve, trust, misused, questions } = this.#parts;
     const note = (sandbox: string, call: Noted) => void this.#write(sandbox, call);
     const { isForeign } = this.#strangers;
-    void inspect(socket, inspected, { resolve, trust, note, misused, isForeign, ask: questions.ask });
+    const charge = (place: Asked) => this.#charge(inspected.ward, tunnel, place);
+    const { ask } = questions;
+    void inspect(socket, inspected, { resolve, trust, note, misused, isForeign, ask, charge });
   }
 
   async #open(opened: Opened): Promise<void> {
     const { sandbox, port, via, uid } = opened;
     const ward = this.#wards.get(sandbox);
-    if (ward && opened.host === "") return this.#read(opened.tunnel, { ward, via, uid, scheme: "http" });
+    if (ward && via === "ssh-agent") return this.#readLogins(opened.tunnel, { ward, uid });
+    const seen = opened.program ? { binary: opened.program } : {};
+    if (ward && opened.host === "")
+      return this.#read(opened.tunnel, { ward, via, uid, scheme: "http", ...seen });
     const host = canonicalHost(opened.host);
     const attachmentId = ward && attachmentOf(ward.users, uid);
-    const whose = attachmentId ? { attachmentId } : {};
+    const whose = { ...seen, ...(attachmentId && { attachmentId }) };
     const call = { atMs: Date.now(), port, via, ...whose, ...(host && { host: host.text }) };
     if (!ward || !host)
       return this.#refuse(opened, { ...call, verdict: "denied", reason: "this is no host" });
     const place = { host: host.text, port };
-    const decision = judgeConnection(ward, uid, place);
+    const wanted = { ...place, ...seen };
+    const decision = judgeConnection(ward, uid, wanted);
     if (decision.verdict === "denied") {
       // In the clear there is a way to say why: each request is denied with a sentence.
       if (port === 80 && via === "name")
-        return this.#read(opened.tunnel, { ward, via, uid, scheme: "http", place });
+        return this.#read(opened.tunnel, { ward, via, uid, scheme: "http", place, ...seen });
       return this.#refuse(opened, { ...call, ...decision });
     }
     const scheme = schemeOf(decision);
     // A name that is looked up is a word to whoever keeps it: not before somebody said yes.
     if (scheme && decision.asksEach)
-      return this.#read(opened.tunnel, { ward, via, uid, scheme, place }, decision);
+      return this.#read(opened.tunnel, { ward, via, uid, scheme, place, ...seen }, decision);
     const told = { ...call, ...(decision.rule && { rule: decision.rule }) };
     if (decision.verdict === "asked" && !(await this.#ask(opened, decision, place, attachmentId))) {
       return this.#refuse(opened, {
@@ -155,7 +174,7 @@ export class Decider {
       return this.#refuse(opened, { ...told, verdict: "denied", reason: addresses });
     }
     // While the name was looked up, the rules may have changed.
-    if (this.#wards.get(sandbox) !== ward || !isSame(decision, judgeConnection(ward, uid, place))) {
+    if (this.#wards.get(sandbox) !== ward || !isSame(decision, judgeConnection(ward, uid, wanted))) {
       return this.#refuse(opened, { ...told, verdict: "denied", reason: "the rules have changed" });
     }
     const verdict = decision.verdict === "asked" ? "allowed" : decision.verdict;
@@ -185,30 +204,52 @@ export class Decider {
     call: Noted,
   ): void {
     const place = { host: call.host ?? "", port };
+    const seen = call.binary ? { binary: call.binary } : {};
     const { carriage } = decision;
     const scheme = schemeOf(decision);
-    if (scheme) return this.#read(tunnel, { ward, via, uid, scheme, place, addresses }, decision);
+    if (scheme) return this.#read(tunnel, { ward, via, uid, scheme, place, addresses, ...seen }, decision);
     const noted = { ...call, address: addresses[0] ?? "" };
-    const stillAllowed = () => isSame(decision, judgeConnection(ward, uid, place));
-    this.#keep(ward, tunnel, { noted: { key: this.#write(ward.sandbox, noted), call: noted }, stillAllowed });
+    const stillAllowed = () => isSame(decision, judgeConnection(ward, uid, { ...place, ...seen }));
+    const key = this.#write(ward.sandbox, noted);
+    this.#keep(ward, tunnel, { noted: { key, call: noted }, stillAllowed }, place);
     const named = canonicalHost(place.host)?.kind === "name" ? { name: place.host } : {};
     this.#parts.relay.order({ op: "dial", tunnel, addresses, port, tls: carriage === "tls", ...named });
   }
 
   #read(tunnel: number, inspected: Inspected, decision?: Allowed): void {
-    const { ward, uid, place } = inspected;
+    const { ward, uid, place, binary } = inspected;
     this.#inspected.set(tunnel, inspected);
     const stillAllowed = () => {
-      if (place && decision && !isSame(decision, judgeConnection(ward, uid, place))) return false;
+      const wanted = place && { ...place, binary };
+      if (wanted && decision && !isSame(decision, judgeConnection(ward, uid, wanted))) return false;
       return !inspected.asked || judgeRequest(ward, uid, inspected.asked).verdict !== "denied";
     };
-    this.#keep(ward, tunnel, { stillAllowed });
+    this.#keep(ward, tunnel, { stillAllowed }, place);
     this.#parts.relay.order({ op: "inspect", tunnel });
   }
 
-  #keep(ward: Ward, tunnel: number, kept: Tunnel): void {
+  #readLogins(tunnel: number, agent: Asking): void {
+    this.#agents.set(tunnel, agent);
+    this.#keep(agent.ward, tunnel, { stillAllowed: () => true });
+    this.#parts.relay.order({ op: "inspect", tunnel });
+  }
+
+  #keep(ward: Ward, tunnel: number, kept: Tunnel, place?: Asked): void {
     ward.tunnels.set(tunnel, kept);
     this.#wardOf.set(tunnel, ward);
+    this.#charge(ward, tunnel, place);
+  }
+
+  #charge(ward: Ward, tunnel: number, place: Asked | undefined): void {
+    const order = chargeOrder(ward, tunnel, place);
+    if (order) this.#parts.relay.order(order);
+  }
+
+  #spend({ purse: name, up: upBytes, down: downBytes }: Extract<RelayEvent, { event: "spent" }>): void {
+    const [sandbox = ""] = name.split("/", 1);
+    const purse = name.slice(sandbox.length + 1);
+    this.#wards.get(sandbox)?.spent.set(purse, { upBytes, downBytes });
+    this.#parts.spent(sandbox, purse, { upBytes, downBytes });
   }
 
   /** What we did not foresee is refused, and stays the trouble of whoever caused it. */
@@ -224,6 +265,7 @@ export class Decider {
 
   #over({ tunnel, reason, up, down }: Over): void {
     this.#inspected.delete(tunnel);
+    this.#agents.delete(tunnel);
     this.#waiting.get(tunnel)?.();
     const ward = this.#wardOf.get(tunnel);
     const noted = ward?.tunnels.get(tunnel)?.noted;

@@ -22,6 +22,8 @@ export interface Inspected {
   readonly ward: Ward;
   readonly via: Noted["via"];
   readonly uid: number;
+  /** The program that asks, where it can be seen. */
+  readonly binary?: string;
   readonly scheme: "http" | "https";
   /** Absent for one to the proxy. */
   readonly place?: Place;
@@ -39,16 +41,19 @@ export interface InspectionParts {
   note(sandbox: string, call: Noted): void;
   misused(sandbox: string, misuse: Misuse): void;
   readonly ask: Questions["ask"];
+  /** Whoever goes there pays from now on. */
+  charge(place: Place): void;
 }
 
 export async function inspect(socket: Socket, inspected: Inspected, parts: InspectionParts): Promise<void> {
-  const { ward, via, uid, scheme, place } = inspected;
+  const { ward, via, uid, scheme, place, binary } = inspected;
   const attachmentId = attachmentOf(ward.users, uid);
   const whose = attachmentId ? { attachmentId } : {};
+  const seen = binary ? { binary } : {};
   const note = ({ place: where = place, misuse, ...rest }: RequestNote) => {
     if (!where) return;
     const { host, port } = where;
-    parts.note(ward.sandbox, { atMs: Date.now(), host, port, via, ...whose, ...rest });
+    parts.note(ward.sandbox, { atMs: Date.now(), host, port, via, ...seen, ...whose, ...rest });
     if (misuse) parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse });
   };
   const isForeign = (word: string) => parts.isForeign(ward.sandbox, word);
@@ -73,7 +78,12 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
       client,
       scheme,
       ...(place && { place }),
-      decide: (asked) => judgeRequest(ward, uid, asked),
+      decide: (asked) => {
+        const decision = judgeRequest(ward, uid, { ...asked, ...seen });
+        // To the proxy each request may be for somebody else.
+        if (!place && decision.verdict !== "denied") parts.charge(asked);
+        return decision;
+      },
       ask: askAbout,
       // By the secrets and the users of this moment, as the rules are.
       fill: (asked, head) => {
@@ -90,7 +100,7 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
       },
       reach: (where, cidrs) => reach(where, cidrs, inspected, parts, upstreams),
       asking: (asked) => {
-        inspected.asked = asked;
+        inspected.asked = asked && { ...asked, ...seen };
       },
       note,
     });

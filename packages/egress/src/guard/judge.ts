@@ -7,10 +7,15 @@ import {
   read,
 } from "../policy/decide.ts";
 import { userMayReach } from "../policy/users.ts";
+import { withinBudget } from "./budgets.ts";
 import type { Ward } from "./ward.ts";
 
 /** By the sandbox's rules, and by those of whoever in it asks. */
-export function judgeConnection({ policy, users, book, terms }: Ward, uid: number, asked: Asked): Decision {
+export function judgeConnection(ward: Ward, uid: number, asked: Asked): Decision {
+  return withinBudget(ward, asked, judge(ward, uid, asked));
+}
+
+function judge({ policy, users, book, terms }: Ward, uid: number, asked: Asked): Decision {
   if (!userMayReach(users, uid, asked.host, asked.port)) return notTheirs(asked);
   const decision = decideConnection(policy, asked);
   if (decision.verdict === "denied" || decision.carriage !== "tls") return decision;
@@ -19,8 +24,9 @@ export function judgeConnection({ policy, users, book, terms }: Ward, uid: numbe
   return isRead ? read(decision) : decision;
 }
 
-export function judgeRequest({ policy, users }: Ward, uid: number, asked: AskedRequest): Decision {
-  return userMayReach(users, uid, asked.host, asked.port) ? decideRequest(policy, asked) : notTheirs(asked);
+export function judgeRequest(ward: Ward, uid: number, asked: AskedRequest): Decision {
+  if (!userMayReach(ward.users, uid, asked.host, asked.port)) return notTheirs(asked);
+  return withinBudget(ward, asked, decideRequest(ward.policy, asked));
 }
 
 function notTheirs({ host, port }: Asked): Decision {

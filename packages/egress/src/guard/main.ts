@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import {
   elevatedSchema,
+  guardedKeySchema,
   guardedNetworkSchema,
   guardedSecretSchema,
   guardedUsersSchema,
@@ -25,6 +26,8 @@ const orderSchema = z.discriminatedUnion("op", [
     network: guardedNetworkSchema,
     users: guardedUsersSchema,
     secrets: z.array(guardedSecretSchema),
+    keys: z.array(guardedKeySchema),
+    hasAgent: z.boolean(),
     elevated: z.array(elevatedSchema),
     authority: z.strictObject({
       name: z.string(),
@@ -32,6 +35,7 @@ const orderSchema = z.discriminatedUnion("op", [
       rootKey: z.string(),
       leafKey: z.string(),
     }),
+    spent: z.record(z.string(), z.strictObject({ upBytes: z.int(), downBytes: z.int() })),
   }),
   z.strictObject({
     op: z.literal("change"),
@@ -39,6 +43,8 @@ const orderSchema = z.discriminatedUnion("op", [
     network: guardedNetworkSchema,
     users: guardedUsersSchema,
     secrets: z.array(guardedSecretSchema),
+    keys: z.array(guardedKeySchema),
+    hasAgent: z.boolean(),
     elevated: z.array(elevatedSchema),
     turn: z.int(),
   }),
@@ -74,6 +80,7 @@ const decider = new Decider({
   note: (sandbox, key, call) => say({ event: "call", sandbox, key, call }),
   watching: (sandbox) => say({ event: "watching", sandbox }),
   lost: (sandbox, reason) => say({ event: "lost", sandbox, reason }),
+  spent: (sandbox, purse, spent) => say({ event: "spent", sandbox, purse, spent }),
   misused: (sandbox, misuse) => say({ event: "misused", sandbox, misuse }),
 });
 hear = (event) => decider.hear(event);

@@ -14,10 +14,13 @@ export type RelayEvent =
       /** Empty where requests go to the proxy itself. */
       readonly host: string;
       readonly port: number;
-      readonly via: "name" | "http-proxy" | "socks";
+      readonly via: "name" | "http-proxy" | "socks" | "ssh-agent";
       /** Whose it is, as the sandbox counts users; `NOBODY_KNOWS` where it was closed too soon to tell. */
       readonly uid: number;
+      /** Which program made it, where that can be seen. */
+      readonly program?: string | null;
     }
+  | { readonly event: "spent"; readonly purse: string; readonly up: number; readonly down: number }
   | {
       readonly event: "over";
       readonly tunnel: number;
@@ -27,11 +30,21 @@ export type RelayEvent =
     };
 
 export type RelayOrder =
-  | { readonly op: "watch"; readonly sandbox: string; readonly socket: string }
+  | { readonly op: "watch"; readonly sandbox: string; readonly socket: string; readonly agent: boolean }
   | { readonly op: "leave"; readonly sandbox: string }
   | { readonly op: "refuse"; readonly tunnel: number; readonly reason: string }
   | { readonly op: "inspect" | "hold"; readonly tunnel: number }
   | { readonly op: "close"; readonly tunnel: number }
+  | {
+      readonly op: "fill";
+      readonly purse: string;
+      /** Absent where there is no limit. */
+      readonly up?: number;
+      readonly down?: number;
+      readonly usedUp: number;
+      readonly usedDown: number;
+    }
+  | { readonly op: "charge"; readonly tunnel: number; readonly purses: readonly string[] }
   | {
       readonly op: "dial";
       readonly tunnel: number;

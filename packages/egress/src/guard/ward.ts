@@ -1,5 +1,5 @@
 import type { SecureContext } from "node:tls";
-import type { GuardedSecret, GuardedUsers, NetworkCall, Terms } from "@sandboxer/contract";
+import type { GuardedKey, GuardedSecret, GuardedUsers, NetworkCall, Terms } from "@sandboxer/contract";
 import { createContexts } from "../http/inspector.ts";
 import { compile, type Policy } from "../policy/compile.ts";
 import { type Book, openBook, withRetired } from "../secrets/book.ts";
@@ -7,6 +7,12 @@ import { type AuthorityKeys, authorityOf } from "../tls/certificate.ts";
 
 /** What is written down of a call; its number is given where it is kept. */
 export type Noted = Omit<NetworkCall, "seq">;
+
+/** What has been carried. */
+export interface Spent {
+  readonly upBytes: number;
+  readonly downBytes: number;
+}
 
 /** A connection that was let through, for as long as it lasts. */
 export interface Tunnel {
@@ -25,6 +31,10 @@ export interface Ward {
   users: GuardedUsers;
   secrets: readonly GuardedSecret[];
   book: Book;
+  /** By purse. */
+  readonly spent: Map<string, Spent>;
+  /** Keys that sign logins. */
+  keys: readonly GuardedKey[];
   readonly tunnels: Map<number, Tunnel>;
   /** What this sandbox takes for the certificate of a host. */
   readonly contextFor: (host: string) => SecureContext;
@@ -34,13 +44,17 @@ export interface Protection extends Terms {
   readonly sandbox: string;
   readonly socket: string;
   readonly authority: AuthorityKeys;
+  /** What had been carried before the guard was started again. */
+  readonly spent: Readonly<Record<string, Spent>>;
 }
 
-export function createWard({ sandbox, authority, socket: _, ...terms }: Protection): Ward {
+export function createWard({ sandbox, authority, socket: _, spent: before, ...terms }: Protection): Ward {
   const contextFor = createContexts(authorityOf(authority));
-  const { users, secrets } = terms;
+  const { users, secrets, keys } = terms;
   const policy = policyAt(terms, Date.now());
-  return { sandbox, terms, policy, users, secrets, book: openBook(secrets), tunnels: new Map(), contextFor };
+  const spent = new Map(Object.entries(before));
+  const book = openBook(secrets);
+  return { sandbox, terms, policy, users, secrets, keys, book, spent, tunnels: new Map(), contextFor };
 }
 
 /** From now on these terms hold. */
@@ -48,6 +62,7 @@ export function changeWard(ward: Ward, terms: Terms): void {
   ward.terms = terms;
   ward.policy = policyAt(terms, Date.now());
   ward.users = terms.users;
+  ward.keys = terms.keys;
   ward.secrets = withRetired(ward.secrets, terms.secrets);
   ward.book = openBook(ward.secrets);
 }

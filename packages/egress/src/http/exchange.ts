@@ -33,8 +33,10 @@ export async function exchange({ head, filled, client, incoming, upstream }: Exc
   if (valuesOf(head, "expect").some((value) => value.toLowerCase() === "100-continue")) {
     await send(client, "HTTP/1.1 100 Continue\r\n\r\n");
   }
-  const { stream: body, bytes } = await filled.body(incoming.body(framing));
-  const headers = outgoingHeaders(filled.head, upgrade, bytes);
+  const outgoing = await filled.body(incoming.body(framing));
+  const { stream: body, bytes } = outgoing;
+  const unsigned = outgoingHeaders(filled.head, upgrade, bytes);
+  const headers = (filled.sign?.(unsigned, outgoing) ?? unsigned).flat();
   const first = await lookAhead(body);
   const { request, outcome } = upstream.send(head.method, filled.target, headers);
   const leave = () => request.destroy();
@@ -66,13 +68,13 @@ function upgradeOf(head: Head, framing: Framing): boolean {
 }
 
 /** `bytes`: how long the body is, where it is no longer what it was. */
-function outgoingHeaders(head: Head, upgrade: boolean, bytes?: number): string[] {
+function outgoingHeaders(head: Head, upgrade: boolean, bytes?: number): Head["headers"] {
   const ours = hopByHop(head);
   const isKept = (name: string) => !ours.has(name) && !(name === "content-length" && bytes !== undefined);
-  const kept = head.headers.filter(([name]) => isKept(name.toLowerCase())).flat();
-  if (bytes !== undefined) kept.push("Content-Length", `${bytes}`);
-  else if (framingOf(head).kind === "chunked") kept.push("Transfer-Encoding", "chunked");
-  return upgrade ? [...kept, "Connection", "Upgrade", "Upgrade", "websocket"] : kept;
+  const kept = head.headers.filter(([name]) => isKept(name.toLowerCase()));
+  if (bytes !== undefined) kept.push(["Content-Length", `${bytes}`]);
+  else if (framingOf(head).kind === "chunked") kept.push(["Transfer-Encoding", "chunked"]);
+  return upgrade ? [...kept, ["Connection", "Upgrade"], ["Upgrade", "websocket"]] : kept;
 }
 
 const isClosing = (head: Head): boolean =>

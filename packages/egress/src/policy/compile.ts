@@ -9,12 +9,15 @@ export interface CompiledRule {
   readonly methods?: ReadonlySet<string>;
   readonly paths?: readonly RegExp[];
   readonly query?: Readonly<Record<string, string>>;
+  readonly binaries?: readonly RegExp[];
   readonly cidrs: readonly string[];
   /** What it writes into requests. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether it can be judged only with the request in sight. */
   readonly needsRequest: boolean;
   readonly inspect: boolean;
+  /** Whoever goes by it pays from this. */
+  readonly purse?: string;
 }
 
 /** Rules by host, so that a decision looks at few of them however many there are. */
@@ -61,12 +64,17 @@ function compileRule(rule: NetworkRule, index: number): CompiledRule {
     ...(allowed && { methods: new Set(allowed) }),
     ...(paths && { paths: paths.map(compilePath) }),
     ...(query && { query }),
+    ...(rule.binaries && { binaries: rule.binaries.map(compilePath) }),
     cidrs: rule.cidrs ?? [],
     ...(rule.headers && { headers: rule.headers }),
     needsRequest,
     inspect: needsRequest || rule.headers !== undefined || rule.inspect === true || protocol === "http",
+    ...(rule.budget && { purse: purseOf(rule) }),
   };
 }
+
+/** A rule's own id, or the host it is about: its place among the others may change. */
+export const purseOf = ({ id, host }: Pick<NetworkRule, "id" | "host">): string => id ?? host;
 
 function narrowest(preset: string[] | undefined, methods: string[] | undefined): string[] | undefined {
   return preset && methods ? methods.filter((method) => preset.includes(method)) : (preset ?? methods);

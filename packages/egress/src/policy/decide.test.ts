@@ -149,4 +149,25 @@ describe("what a sandbox may ask there", () => {
       expect(request(rules, method, "/")).toBe("denied");
     }
   });
+
+  it("a rule for programs is for those, for nobody who cannot be seen, and denies those as well", () => {
+    const rules: Rule[] = [{ host: "a.test", binaries: ["/usr/bin/git", "/usr/lib/git-core/*"] }];
+    const asked = (binary: string | undefined, more: Rule[] = []) =>
+      decideConnection(policyOf([...rules, ...more]), { host: "a.test", port: 443, binary });
+    expect(asked("/usr/bin/git").verdict).toBe("allowed");
+    expect(asked("/usr/lib/git-core/git-remote-http").verdict).toBe("allowed");
+    for (const other of ["/usr/bin/git2", "/home/usr/bin/git", "/usr/lib/git-core/a/b", "/usr/bin/curl"]) {
+      expect(asked(other), other).toMatchObject({
+        verdict: "denied",
+        reason: `no rule allows a.test:443 for ${other}`,
+      });
+    }
+    const unseen = "no rule allows a.test:443, as the program that asks cannot be seen";
+    expect(asked(undefined)).toMatchObject({ verdict: "denied", reason: unseen });
+    const denial: Rule = { host: "a.test", effect: "deny", binaries: ["/usr/bin/curl"] };
+    const all: Rule = { host: "a.test" };
+    expect(asked("/usr/bin/curl", [all, denial]).verdict).toBe("denied");
+    expect(asked(undefined, [all, denial]).verdict).toBe("denied");
+    expect(asked("/usr/bin/wget", [all, denial]).verdict).toBe("allowed");
+  });
 });

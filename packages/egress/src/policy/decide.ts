@@ -22,17 +22,20 @@ export interface Asked {
   /** In its one spelling. */
   readonly host: string;
   readonly port: number;
+  /** The path of the program that asks, where it can be seen. */
+  readonly binary?: string | undefined;
 }
 
 /** Pure. Nothing is allowed that a rule does not allow, and a rule that denies wins. */
-export function decideConnection(policy: Policy, { host, port }: Asked): Decision {
-  const rules = rulesFor(policy, host, port);
+export function decideConnection(policy: Policy, asked: Asked): Decision {
+  const all = rulesFor(policy, asked.host, asked.port);
+  const rules = all.filter((rule) => isForProgram(rule, asked.binary));
   const denying = rules.find((rule) => rule.effect === "deny" && !rule.needsRequest);
   if (denying) return { verdict: "denied", rule: denying.id, reason: `the rule ${denying.id} denies it` };
   const passing = rules.filter((rule) => rule.effect !== "deny");
   const allowing = passing.find((rule) => rule.effect === "allow");
   const first = allowing ?? passing[0];
-  if (!first) return unnamed(policy, host, port);
+  if (!first) return unnamed(policy, asked, all);
   const carriage = strictest(rules, passing);
   const cidrs = passing.flatMap((rule) => rule.cidrs);
   const verdict = allowing || isRead(carriage) ? "allowed" : "asked";
@@ -50,11 +53,26 @@ export function read(decision: Exclude<Decision, { verdict: "denied" }>): Decisi
   return { ...decision, verdict, carriage: "inspected-tls" };
 }
 
-function unnamed({ mode }: Policy, host: string, port: number): Decision {
-  if (mode === "enforce") return { verdict: "denied", reason: `no rule allows ${host}:${port}` };
+function unnamed({ mode }: Policy, asked: Asked, others: readonly CompiledRule[]): Decision {
+  const { host, port } = asked;
+  if (mode === "enforce") {
+    return { verdict: "denied", reason: `no rule allows ${host}:${port}${forWhom(asked, others)}` };
+  }
   const carriage = port === 443 ? "tls" : port === 80 ? "inspected-http" : "tcp";
   if (mode === "audit") return { verdict: "audited", carriage, cidrs: [] };
   return { verdict: isRead(carriage) ? "allowed" : "asked", carriage, cidrs: [], asksEach: true };
+}
+
+/** Whose program cannot be seen may be any, and gets what every program gets. */
+function isForProgram({ binaries, effect }: CompiledRule, binary: string | undefined): boolean {
+  if (!binaries) return true;
+  return binary === undefined ? effect === "deny" : binaries.some((glob) => glob.test(binary));
+}
+
+/** Says so where there are rules, but for other programs. */
+function forWhom({ binary }: Asked, rules: readonly CompiledRule[]): string {
+  if (!rules.some(({ effect, binaries }) => effect !== "deny" && binaries)) return "";
+  return binary === undefined ? ", as the program that asks cannot be seen" : ` for ${binary}`;
 }
 
 /** Where rules disagree about how closely to look, the closest look is taken. */
@@ -71,7 +89,8 @@ export interface AskedRequest extends Asked, Target {
 
 /** Pure. The same for one request on a connection that is read. */
 export function decideRequest(policy: Policy, asked: AskedRequest): Decision {
-  const rules = rulesFor(policy, asked.host, asked.port).filter(({ protocol }) => protocol !== "tcp");
+  const all = rulesFor(policy, asked.host, asked.port).filter(({ protocol }) => protocol !== "tcp");
+  const rules = all.filter((rule) => isForProgram(rule, asked.binary));
   const matching = rules.filter((rule) => matches(rule, asked));
   const denying = matching.find(({ effect }) => effect === "deny");
   if (denying) return { verdict: "denied", rule: denying.id, reason: `the rule ${denying.id} denies it` };
@@ -89,7 +108,8 @@ export function decideRequest(policy: Policy, asked: AskedRequest): Decision {
     return { verdict: policy.mode === "audit" ? "audited" : "asked", carriage: "inspected-http", cidrs: [] };
   }
   const { method, host, port, path } = asked;
-  return { verdict: "denied", reason: `no rule allows ${method} ${host}:${port}${path}` };
+  const whom = forWhom(asked, all);
+  return { verdict: "denied", reason: `no rule allows ${method} ${host}:${port}${path}${whom}` };
 }
 
 export function matches(rule: CompiledRule, { method, path, query }: AskedRequest): boolean {

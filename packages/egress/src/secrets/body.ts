@@ -24,9 +24,10 @@ export function guardBody({ losses }: Filling, body: AsyncIterable<Buffer>): Asy
 /** The body as a whole where it is small enough to be one; what was read of it otherwise. */
 export async function gather(
   body: AsyncIterator<Buffer>,
+  mostBytes = MOST_BYTES,
 ): Promise<{ readonly bytes: Buffer; readonly isWhole: boolean }> {
   const parts: Buffer[] = [];
-  for (let bytes = 0; bytes <= MOST_BYTES; ) {
+  for (let bytes = 0; bytes <= mostBytes; ) {
     const { done, value } = await body.next();
     if (done) return { bytes: Buffer.concat(parts), isWhole: true };
     parts.push(value);

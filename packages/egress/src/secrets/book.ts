@@ -4,7 +4,10 @@ import { formsOf } from "./forms.ts";
 import type { Needle } from "./scan.ts";
 
 /** Where in a request something stands. */
-export type Place = SecretBinding["place"];
+export type Place = Extract<SecretBinding["place"], { name: string }>;
+
+/** What a signature is for. */
+type Scope = Extract<SecretBinding["place"], { in: "aws-sigv4" }>;
 
 /** A request, as far as it decides what may be put into it. */
 export interface Destination {
@@ -21,6 +24,9 @@ export interface BookedSecret {
   /** Whether this is the one cell, or one of the cells, that it may be put into. */
   readonly fits: (to: Destination, place: Place) => boolean;
   readonly hasBodyCell: (to: Destination) => boolean;
+  /** Of a key that signs: what it signs with, and whether it does so there. */
+  readonly signer?: GuardedSecret["signer"];
+  readonly signsFor: (to: Destination, scope: Pick<Scope, "region" | "service">) => boolean;
 }
 
 /** What a needle that goes out would give away. */
@@ -44,14 +50,21 @@ export function openBook(given: readonly GuardedSecret[]): Book {
   return {
     secrets,
     isBoundTo: (host, port) => secrets.some((secret) => secret.isBoundTo(host, port)),
-    losses: given.flatMap(({ name, placeholder, value }) => [
-      ...needlesOf(placeholder, { secret: name, what: "placeholder" }),
-      ...(value === undefined ? [] : needlesOf(value, { secret: name, what: "value" })),
-    ]),
-    masks: given.flatMap(({ placeholder, value }) =>
-      value === undefined ? [] : masksOf(value, placeholder),
+    losses: given.flatMap((one) =>
+      partsOf(one).flatMap(({ placeholder, value }) => [
+        ...needlesOf(placeholder, { secret: one.name, what: "placeholder" }),
+        ...(value === undefined ? [] : needlesOf(value, { secret: one.name, what: "value" })),
+      ]),
     ),
+    masks: given
+      .flatMap(partsOf)
+      .flatMap(({ placeholder, value }) => (value === undefined ? [] : masksOf(value, placeholder))),
   };
+}
+
+/** A key that signs has several words, none of which leaves by itself. */
+function partsOf({ placeholder, value, signer }: GuardedSecret) {
+  return [{ placeholder, value }, ...(signer ? [signer.secret, signer.token] : [])];
 }
 
 /** Terms that no longer have a secret do not make its placeholder harmless: it is stopped from now on. */
@@ -61,19 +74,26 @@ export function withRetired(
 ): readonly GuardedSecret[] {
   const known = new Set(now.map(({ placeholder }) => placeholder));
   const retired = before.filter(({ placeholder }) => !known.has(placeholder));
-  return [...now, ...retired.map(({ value: _, ...rest }) => rest)];
+  return [...now, ...retired.map(withoutValue)];
+}
+
+function withoutValue({ value: _, signer, ...rest }: GuardedSecret): GuardedSecret {
+  if (!signer) return rest;
+  const { secret, token } = signer;
+  const bare = { secret: { placeholder: secret.placeholder }, token: { placeholder: token.placeholder } };
+  return { ...rest, signer: bare };
 }
 
 interface Cell {
   readonly covers: (host: string, port: number) => boolean;
   readonly paths: readonly RegExp[] | undefined;
-  readonly place: Place;
+  readonly place: SecretBinding["place"];
 }
 
 const leadsTo = ({ covers, paths }: Cell, { host, port, path }: Destination): boolean =>
   covers(host, port) && (paths?.some((glob) => glob.test(path)) ?? true);
 
-function booked({ name, placeholder, value, bindings }: GuardedSecret): BookedSecret {
+function booked({ name, placeholder, value, signer, bindings }: GuardedSecret): BookedSecret {
   const cells = bindings.map(
     ({ host, ports, paths, place }): Cell => ({
       covers: (asked: string, port: number) => ports.includes(port) && hostMatches(host, asked),
@@ -88,12 +108,21 @@ function booked({ name, placeholder, value, bindings }: GuardedSecret): BookedSe
     isBoundTo: (host, port) => cells.some(({ covers }) => covers(host, port)),
     fits: (to, asked) => cells.some((cell) => leadsTo(cell, to) && isSamePlace(cell.place, asked)),
     hasBodyCell: (to) => cells.some((cell) => leadsTo(cell, to) && cell.place.in === "body"),
+    ...(signer && { signer }),
+    signsFor: (to, { region, service }) =>
+      cells.some(
+        ({ place, ...cell }) =>
+          leadsTo({ ...cell, place }, to) &&
+          place.in === "aws-sigv4" &&
+          place.region === region &&
+          place.service === service,
+      ),
   };
 }
 
 /** Names of headers are one however they are written; all others mean themselves. */
-function isSamePlace(own: Place, asked: Place): boolean {
-  if (own.in !== asked.in) return false;
+function isSamePlace(own: SecretBinding["place"], asked: Place): boolean {
+  if (!("name" in own) || own.in !== asked.in) return false;
   return own.in === "header" ? own.name.toLowerCase() === asked.name.toLowerCase() : own.name === asked.name;
 }
 

@@ -8,7 +8,8 @@ import { type Masking, maskingOf } from "./answer.ts";
 import { kindOf } from "./body.ts";
 import type { Book } from "./book.ts";
 import { type Filling, fillHeaders, fillTarget } from "./head.ts";
-import { type OutgoingBody, outgoingBody } from "./outgoing.ts";
+import { type OutgoingBody, outgoingBody, wholeBody } from "./outgoing.ts";
+import { findSigned } from "./resign.ts";
 import { Refused, Stopped } from "./stopped.ts";
 
 /** Whether a word is a placeholder of a sandbox other than this. */
@@ -19,6 +20,8 @@ export interface Filled {
   readonly head: Head;
   readonly target: string;
   body(source: AsyncGenerator<Buffer>): Promise<OutgoingBody>;
+  /** The headers as they go out, all others being known: a signature is over the rest. */
+  sign?(headers: Head["headers"], body: OutgoingBody): Head["headers"];
   masking(answer: IncomingMessage): Masking | undefined;
 }
 
@@ -49,15 +52,21 @@ export async function passGate(parts: GateParts, asked: AskedRequest, head: Head
   // Without TLS everybody on the way could read it.
   const usable = scheme === "https" ? book.secrets.filter(({ name }) => userMayUse(users, uid, name)) : [];
   const filling: Filling = { usable, losses: book.losses, to: asked };
-  const sifted = dlp ? await siftHead(dlp, filling, asked, head.headers) : { headers: head.headers, query };
+  const signing = findSigned(usable, asked, head);
+  const given = signing?.headers ?? head.headers;
+  const sifted = dlp ? await siftHead(dlp, filling, asked, given) : { headers: given, query };
   const hasSecrets = book.secrets.length > 0;
   const headers = fillHeaders(filling, hasSecrets ? readable(sifted.headers) : sifted.headers);
   const kind = kindOf(valuesOf(head, "content-type")[0]);
   const coding = valuesOf(head, "content-encoding").join(",").trim().toLowerCase() || "identity";
+  const target = fillTarget(filling, { path, query: sifted.query });
+  const facts = { kind, coding, dlp };
+  const whole = signing?.needsBody;
   return {
     head: { ...head, headers },
-    target: fillTarget(filling, { path, query: sifted.query }),
-    body: (source) => outgoingBody(filling, { kind, coding, dlp }, source),
+    target,
+    body: (source) => (whole ? wholeBody : outgoingBody)(filling, facts, source),
+    ...(signing && { sign: (all, { whole }) => signing.sign({ target, headers: all }, whole) }),
     masking: (answer) => (hasSecrets ? maskingOf(book, answer) : undefined),
   };
 }

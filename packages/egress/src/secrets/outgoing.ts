@@ -2,6 +2,7 @@ import { sift } from "../dlp/sift.ts";
 import { type DlpParts, onMatchIn, siftWord, unpack } from "../dlp/watch.ts";
 import { type BodyKind, fillBody, gather, guardBody } from "./body.ts";
 import type { Filling } from "./head.ts";
+import type { SignedBody } from "./resign.ts";
 import { Refused } from "./stopped.ts";
 
 /** What is known of a body before any of it was read. */
@@ -17,6 +18,8 @@ export interface OutgoingBody {
   readonly stream: AsyncIterator<Buffer>;
   /** Where the length is another than was said. */
   readonly bytes?: number;
+  /** Where it had to be read as a whole, to be signed. */
+  readonly whole?: SignedBody;
 }
 
 /** A body as it may leave: looked through, with its secrets in place. */
@@ -37,6 +40,26 @@ export async function outgoingBody(
   const seen = dlp ? await siftedWhole(filling, dlp, bytes) : bytes;
   const filled = fillBody(filling, kind, seen);
   return { stream: only(filled), ...(filled.length !== bytes.length && { bytes: filled.length }) };
+}
+
+/** A body that is signed, and whose hash nobody said, waits here until all of it is there. */
+const MOST_SIGNED_BYTES = 16 * 2 ** 20;
+
+export async function wholeBody(
+  filling: Filling,
+  facts: BodyFacts,
+  source: AsyncGenerator<Buffer>,
+): Promise<OutgoingBody> {
+  const { bytes: came, isWhole } = await gather(source, MOST_SIGNED_BYTES);
+  if (!isWhole) {
+    throw new Refused("its body is too long to be signed without x-amz-content-sha256, which says its hash");
+  }
+  const { stream } = await outgoingBody(filling, facts, only(came));
+  const parts: Buffer[] = [];
+  for (let next = await stream.next(); !next.done; next = await stream.next()) parts.push(next.value);
+  const goes = Buffer.concat(parts);
+  const length = goes.length === came.length ? {} : { bytes: goes.length };
+  return { stream: only(goes), whole: { came, goes }, ...length };
 }
 
 /** What stands for a secret looks like one, and is not. */

@@ -8,7 +8,7 @@ import { aboutFolder } from "../_kit/about-folder.ts";
 import type { Connection } from "../_kit/boxd/index.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
 import type { Hold } from "./hold.ts";
-import type { Images } from "./images/images.ts";
+import { type Images, kindOf } from "./images/images.ts";
 import { describeLacking, lackingFor, limitsFor } from "./limits.ts";
 import type { Pool } from "./pool.ts";
 import type { Root } from "./root.ts";
@@ -18,10 +18,18 @@ export interface Workshop {
   readonly hold: Hold;
   readonly images: Images;
   readonly pool: Pool;
+  /** Paths of a rootfs that was no folder when last looked at. */
+  readonly archives: Set<string>;
   readonly pass: PassLocalFailPoint;
   /** Folders of our own, which no sandbox is shown. */
   readonly ownFolders: readonly string[];
   explainClose(ref: string): Promise<SandboxerError>;
+}
+
+interface Created {
+  readonly connection: Connection;
+  readonly isSetUp: boolean;
+  readonly bestEffort: string[];
 }
 
 /** The connection to a sandbox that hold has just made, or to one that was made ahead. */
@@ -29,9 +37,28 @@ export async function createThrough(
   workshop: Workshop,
   spec: SandboxSpec,
   context: CreateContext,
-): Promise<{ connection: Connection; isSetUp: boolean; bestEffort: string[] }> {
+): Promise<Created> {
+  const { image } = spec;
+  const { archives } = workshop;
+  if (image.kind !== "rootfs" || archives.has(image.path)) return createOnce(workshop, spec, context, false);
+  try {
+    return await createOnce(workshop, spec, context, true);
+  } catch (error) {
+    // hold has looked at it, as a folder.
+    if ((await kindOf(image.path)) === "folder") throw error;
+    archives.add(image.path);
+    return createOnce(workshop, spec, context, false);
+  }
+}
+
+async function createOnce(
+  workshop: Workshop,
+  spec: SandboxSpec,
+  context: CreateContext,
+  unseen: boolean,
+): Promise<Created> {
   const { hold, pool, pass, explainClose } = workshop;
-  const { members, isSetUp, identity } = await membersOf(workshop, spec, context);
+  const { members, isSetUp, identity } = await membersOf(workshop, spec, context, unseen);
   pass("local.image");
   if (context.tethered) await hold.tether(context.sandboxId);
   // Beside the create, which is not held up by it.
@@ -42,18 +69,22 @@ export async function createThrough(
   try {
     const claimed = isPooled ? await pool.claim(members, identity) : undefined;
     const connection = claimed ?? (await hold.create(members, () => explainClose(context.sandboxId)));
+    if (isPooled) pool.replenishLater(members, spec.pool, identity);
     return { connection, isSetUp, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
   } catch (error) {
     throw spec.workspace || isChosen(members.root) ? aboutFolder(error) : error;
-  } finally {
-    if (isPooled) pool.replenishLater(members, spec.pool, identity);
   }
 }
 
 /** What hold is asked with. */
-export async function membersOf({ images, ownFolders }: Workshop, spec: SandboxSpec, context: CreateContext) {
+export async function membersOf(
+  { images, ownFolders }: Workshop,
+  spec: SandboxSpec,
+  context: CreateContext,
+  unseen = false,
+) {
   const { sandboxId, installationId, tethered = false, layers } = context;
-  const { root: image, env, isSetUp, identity } = await images.madeOf(spec.image, context);
+  const { root: image, env, isSetUp, identity } = await images.madeOf(spec.image, context, unseen);
   const { workspace, persistence, keepMs = DEFAULT_KEEP_MS, atEnd } = spec;
   const shown = workspace && isMounted(workspace) && workspaceFor(workspace, ownFolders);
   const root: Root = {

@@ -49,7 +49,8 @@ export function createLocalExtension(options: LocalOptions): Extension {
   const explainClose = (ref: string) => explain(ref, () => heldBoxes(hold, hostId, ref));
 
   const pool = createPool(hold, poolSize, explainClose);
-  const workshop = { hold, images, pool, pass, ownFolders, explainClose };
+  const archives = new Set<string>();
+  const workshop = { hold, images, pool, archives, pass, ownFolders, explainClose };
 
   const open: Open = async (connection, ref, bestEffort, workspaceTarget, below = 0) => {
     const box = await openBox(connection, { ref, hostId, bestEffort });

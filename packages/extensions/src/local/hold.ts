@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { SandboxerError } from "@sandboxer/contract";
@@ -96,6 +95,7 @@ async function start(dir: string, boxdPath: string): Promise<void> {
     throw new SandboxerError("extension_unavailable", "boxd has not been built", { hint: BOXD_FIX });
   }
   await mkdir(dir, { recursive: true, mode: 0o700 });
+  const { spawn } = await import("node:child_process");
   const child = spawn(boxdPath, ["hold", "--dir", dir, "--idle-exit-ms", String(IDLE_EXIT_MS)], {
     stdio: ["ignore", "ignore", "pipe"],
     env: {},

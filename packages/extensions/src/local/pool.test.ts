@@ -109,7 +109,7 @@ describe("the pool", () => {
 
   it("does not give what was made of another folder than the path leads to now", async () => {
     let there = "one";
-    const identity = () => ({ seen: there, look: async () => there });
+    const identity = () => ({ look: async () => there });
     const wanted = await members();
     pool.replenishLater(wanted, 1, identity());
     await untilReady(1);
@@ -123,7 +123,7 @@ describe("the pool", () => {
   it("keeps nothing whose folder was exchanged while it was made", async () => {
     const looks = ["one", "another"];
     const wanted = await members();
-    pool.replenishLater(wanted, 1, { seen: "one", look: async () => looks.shift() ?? "another" });
+    pool.replenishLater(wanted, 1, { look: async () => looks.shift() ?? "another" });
     await expect.poll(() => looks.length, { timeout: FILLED_WITHIN_MS }).toBe(0);
     await untilReady(0);
   });

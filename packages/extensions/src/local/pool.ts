@@ -92,17 +92,15 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
     async claim(members, identity) {
       const shape = shapes.get(keyOf(members));
       if (!shape?.ready.length) return undefined;
-      const one = takeFrom(shape, identity, discard);
+      const one = takeFrom(shape, discard);
       if (!one) return undefined;
-      const { id, ttlMs, labels, env } = members;
-      const [held, told] = await Promise.allSettled([
-        hold.call("claim", { pooled: one.name, id, ttlMs, labels }),
-        one.connection.call("claim", { id, env }),
-      ]);
-      hold.untether(one.name);
-      if (held.status === "fulfilled") one.name = id;
-      if (held.status === "fulfilled" && told.status === "fulfilled") return one.connection;
-      await discard(one);
+      // Looked at while hold and the sandbox are asked, who take longer.
+      const found = identity?.look().catch(() => "nothing");
+      const isItsOwn = await handOver(hold, one, members);
+      const isOfThis = (await found) === one.madeOf;
+      if (isItsOwn && isOfThis) return one.connection;
+      // The others are of the same folder.
+      await Promise.all([discard(one), isOfThis ? undefined : drop(shape)]);
       return undefined;
     },
 
@@ -130,20 +128,27 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
   };
 }
 
+/** True when it is what the members say, in hold's eyes and in its own. */
+async function handOver(hold: Hold, one: Ready, { id, ttlMs, labels, env }: CreateMembers): Promise<boolean> {
+  const [held, told] = await Promise.allSettled([
+    hold.call("claim", { pooled: one.name, id, ttlMs, labels }),
+    one.connection.call("claim", { id, env }),
+  ]);
+  hold.untether(one.name);
+  if (held.status === "fulfilled") one.name = id;
+  return held.status === "fulfilled" && told.status === "fulfilled";
+}
+
 async function endOne(hold: Hold, { connection, name }: Ready): Promise<void> {
   connection.close();
   hold.untether(name);
   await hold.call("destroy", { id: name, graceMs: 0 }).catch(() => {});
 }
 
-/** One that lives and is of the folder that is there now; the others are thrown away. */
-function takeFrom(
-  { ready }: Shape,
-  identity: Identity | undefined,
-  discard: (one: Ready) => unknown,
-): Ready | undefined {
+/** One that lives; the others are thrown away. */
+function takeFrom({ ready }: Shape, discard: (one: Ready) => unknown): Ready | undefined {
   for (let one = ready.shift(); one; one = ready.shift()) {
-    if (!one.connection.isOver && one.madeOf === identity?.seen) return one;
+    if (!one.connection.isOver) return one;
     void discard(one);
   }
   return undefined;

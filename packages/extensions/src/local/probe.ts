@@ -1,6 +1,4 @@
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { promisify } from "node:util";
 import type { Finding, Probe } from "@sandboxer/contract";
 import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
 import { belowFloor, KERNEL_FLOOR } from "../_kit/floors.ts";
@@ -8,8 +6,6 @@ import { findKeeping } from "./find-keeping.ts";
 import { findLimits } from "./find-limits.ts";
 import { findTools } from "./find-tools.ts";
 import { findUsers } from "./find-users.ts";
-
-const run = promisify(execFile);
 
 /**
  * What this host gives the engine. Nothing is started that outlives the question, and nothing at all
@@ -60,8 +56,12 @@ async function findBoxdBinary(path: string, isHolding: () => Promise<boolean>): 
     return { id: "local.boxd", ok: false, message: "boxd has not been built", fix: BOXD_FIX };
   }
   if (await isHolding()) return { id: "local.boxd", ok: true, message: "boxd runs" };
+  const [{ execFile }, { promisify }] = await Promise.all([
+    import("node:child_process"),
+    import("node:util"),
+  ]);
   try {
-    const { stdout } = await run(path, ["--version"], { timeout: 5_000, env: {} });
+    const { stdout } = await promisify(execFile)(path, ["--version"], { timeout: 5_000, env: {} });
     return { id: "local.boxd", ok: true, message: stdout.trim() };
   } catch (error) {
     return { id: "local.boxd", ok: false, message: `boxd does not start: ${error}`, fix: BOXD_FIX };

@@ -43,6 +43,5 @@ export interface Made {
 
 /** Which folder it is, where only a path says which; another word when it is another, or changed. */
 export interface Identity {
-  readonly seen: string;
   look(): Promise<string>;
 }

@@ -9,7 +9,7 @@ export interface LogEntry {
   readonly message: string;
 }
 
-/** The making of a template, from the wish for it to the snapshot that it becomes. */
+/** The making of a template, from the wish for it to the version of a profile that it becomes. */
 export interface Build {
   readonly id: string;
   readonly name: string;

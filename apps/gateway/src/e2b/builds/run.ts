@@ -3,8 +3,10 @@ import type { Core } from "@sandboxer/core";
 import { z } from "zod";
 import { templateFor } from "../control/templates-known.ts";
 import type { Build } from "./build.ts";
+import { profileNameOf } from "./built.ts";
 import { BUILD_TTL_MS, dropHolder } from "./holder.ts";
 import { type Ground, runStep, stepSchema } from "./steps.ts";
+import type { Tags } from "./tags.ts";
 
 export const buildSchema = z.object({
   fromImage: z.string().max(255).nullish(),
@@ -22,15 +24,20 @@ export type Images = Readonly<Record<string, Image>>;
 /** Where what runs at a sandbox's start is kept inside. */
 export const START_FOLDER = "/var/lib/template";
 
-/** Makes the sandbox, takes the steps, keeps it as a snapshot, and lets it go. */
-export async function runBuild(core: Core, build: Build, wish: BuildWish, images: Images): Promise<void> {
+/** Makes the sandbox, takes the steps, publishes what came of it, and lets it go. */
+export async function runBuild(
+  core: Core,
+  build: Build,
+  wish: BuildWish,
+  { images, tags }: Ways,
+): Promise<void> {
   const tell = (message: string, level: "info" | "error" = "info") =>
     void build.log.push({ timestamp: new Date().toISOString(), level, message });
   build.status = "building";
   let sandboxId: string | undefined;
   let step = 0;
   try {
-    const base = await baseOf(core, build, wish, images);
+    const base = await baseOf(core, build, wish, { images, tags });
     sandboxId = (await core.create(build.principal, { ...base, ttlMs: BUILD_TTL_MS })).id;
     const ground: Ground = { core, build, sandboxId, env: {}, cwd: "/home/user", user: "user", tell };
     for (const one of wish.steps) {
@@ -52,8 +59,22 @@ export async function runBuild(core: Core, build: Build, wish: BuildWish, images
   }
 }
 
-async function baseOf(core: Core, build: Build, wish: BuildWish, images: Images): Promise<CreateBody> {
-  if (wish.fromTemplate) return (await templateFor(core, build.principal, wish.fromTemplate, false)).body;
+/** What a build may start from. */
+interface Ways {
+  readonly images: Images;
+  readonly tags: Tags;
+}
+
+async function baseOf(
+  core: Core,
+  build: Build,
+  wish: BuildWish,
+  { images, tags }: Ways,
+): Promise<CreateBody> {
+  if (wish.fromTemplate) {
+    const wanted = { hasNetwork: false, hasSecrets: false };
+    return (await templateFor(core, build.principal, wish.fromTemplate, wanted, tags)).body;
+  }
   const name = wish.fromImage ?? "";
   const image = Object.hasOwn(images, name) ? images[name] : undefined;
   if (image) return { image };
@@ -63,7 +84,7 @@ async function baseOf(core: Core, build: Build, wish: BuildWish, images: Images)
 }
 
 /** Variables go where login shells read them; the context goes; the rest is the template. */
-async function keep({ core, build, sandboxId, env }: Ground, wish: BuildWish): Promise<void> {
+async function keep({ core, build, sandboxId, env, tell }: Ground, wish: BuildWish): Promise<void> {
   const { principal, name, tags, resources } = build;
   const files = await core.files(principal, sandboxId);
   const write = (path: string, text: string, append = false) =>
@@ -75,14 +96,28 @@ async function keep({ core, build, sandboxId, env }: Ground, wish: BuildWish): P
   if (wish.startCmd) await write(`${START_FOLDER}/start`, `${wish.startCmd}\n`);
   if (wish.startCmd && wish.readyCmd) await write(`${START_FOLDER}/ready`, `${wish.readyCmd}\n`);
   await files.remove("/var/tmp/context", { user: "root", recursive: true }).catch(() => {});
-  await core.takeSnapshot(principal, sandboxId, {
+  const profile = profileNameOf(name);
+  // With a name, or it would be nobody's and be cleared away.
+  const { id: from, image } = await core.takeSnapshot(principal, sandboxId, {
+    name: `${profile.slice(0, 40)}-${build.id.slice(0, 8)}`,
+    labels: { [TEMPLATE_LABEL]: profile },
+  });
+  const made = await core.publishProfile(principal, {
+    schema: 1,
+    name: profile,
+    description: `built from ${wish.steps.length} steps`,
+    image,
+    from,
+    resources,
     labels: {
-      "e2b.template": name,
       "e2b.build": build.id,
       "e2b.tags": tags.join(",").slice(0, 255),
-      ...(resources.cpus !== undefined && { "e2b.cpus": String(resources.cpus) }),
-      ...(resources.memoryMiB !== undefined && { "e2b.memory-mib": String(resources.memoryMiB) }),
+      ...(profile !== name && { "e2b.built-as": name }),
       ...(wish.startCmd && { "e2b.start": "true" }),
     },
   });
+  tell(`${made.name}@${made.version}`);
 }
+
+/** On the snapshot of a template: it is the profile's, and no snapshot that somebody took. */
+export const TEMPLATE_LABEL = "e2b.template";

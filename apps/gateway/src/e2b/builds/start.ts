@@ -1,4 +1,4 @@
-import { collect, type Principal, type Sandbox, type Snapshot } from "@sandboxer/contract";
+import { collect, type Principal, type Sandbox } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
 import { START_FOLDER } from "./run.ts";
 
@@ -6,13 +6,7 @@ const READY_WITHIN_MS = 60_000;
 const LOOKS_EVERY_MS = 200;
 
 /** What a template starts in every sandbox of it, and waits for; E2B has that in its memory's copy. */
-export async function startTemplate(
-  core: Core,
-  principal: Principal,
-  { id }: Sandbox,
-  template: Snapshot | undefined,
-): Promise<void> {
-  if (template?.labels["e2b.start"] !== "true") return;
+export async function startTemplate(core: Core, principal: Principal, { id }: Sandbox): Promise<void> {
   const argv = (name: string) => ["/bin/bash", "-l", `${START_FOLDER}/${name}`];
   (await core.exec(principal, id, { argv: argv("start") })).detach();
   const files = await core.files(principal, id);

@@ -1,4 +1,4 @@
-import { type CreateBody, SandboxerError, type Snapshot } from "@sandboxer/contract";
+import { type CreateBody, SandboxerError } from "@sandboxer/contract";
 import { z } from "zod";
 import { isNote, labelsFor } from "../labels.ts";
 import { retentionFor } from "../timeouts.ts";
@@ -37,7 +37,7 @@ export async function bodyFor(
   { core, desk, principal }: Pick<Call<unknown>, "core" | "desk" | "principal">,
   asked: NewSandbox,
   defaultTimeoutS: number,
-): Promise<{ readonly body: CreateBody; readonly template: Snapshot | undefined }> {
+): Promise<{ readonly body: CreateBody; readonly isStarted: boolean }> {
   const timeoutMs = Math.max(1, asked.timeout ?? defaultTimeoutS) * 1_000;
   const metadata = asked.metadata ?? {};
   const ours = Object.keys(metadata).find(isNote);
@@ -45,14 +45,12 @@ export async function bodyFor(
   const internet = asked.allow_internet_access ?? undefined;
   const network = egressFor(asked.network ?? {}, internet ?? true, desk.internet);
   const secrets = secretsIn(network);
-  const {
-    body: template,
-    maximumTtlMs,
-    snapshot,
-  } = await templateFor(core, principal, asked.templateID, network !== undefined, desk.tags);
+  const wanted = { hasNetwork: network !== undefined, hasSecrets: secrets.length > 0 };
+  const template = await templateFor(core, principal, asked.templateID, wanted, desk.tags);
+  const { maximumTtlMs, isStarted } = template;
   const retentionMs = asked.autoPause ? await retentionFor(core, principal, timeoutMs, maximumTtlMs) : 0;
   const body: CreateBody = {
-    ...template,
+    ...template.body,
     ...(network && { network }),
     ...(secrets.length > 0 && { secrets }),
     ...(asked.volumeMounts?.length && {
@@ -70,5 +68,5 @@ export async function bodyFor(
       ...(internet !== undefined && { internet: `${internet}` }),
     }),
   };
-  return { body, template: snapshot };
+  return { body, isStarted };
 }

@@ -1,8 +1,10 @@
 import { SandboxerError } from "@sandboxer/contract";
 import { z } from "zod";
 import type { Build } from "../builds/build.ts";
+import { buildIdOf, builtVersions } from "../builds/built.ts";
 import { buildSchema, runBuild } from "../builds/run.ts";
 import { type Call, control } from "./route.ts";
+import { mayPublish } from "./tags.ts";
 import { isReserved } from "./templates-known.ts";
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
@@ -21,6 +23,16 @@ function found({ desk, principal, params }: Call<unknown>): Build {
   throw new SandboxerError("not_found", "no such build");
 }
 
+/** Of a build that this gateway has not seen: what it made is there, or there is no such build. */
+async function state(call: Call<unknown>): Promise<Pick<Build, "id" | "name" | "status" | "log" | "reason">> {
+  const { core, desk, principal, params } = call;
+  const { id: name = "", build: id = "" } = params;
+  if (desk.builds.find(principal, name, id)) return found(call);
+  const made = await builtVersions(core, principal, name);
+  if (made.some((one) => buildIdOf(one) === id)) return { id, name, status: "ready", log: [] };
+  return found(call);
+}
+
 export const buildRoutes = [
   control(
     { method: "POST", path: "/v3/templates", operation: "sandbox.create", body: wishSchema },
@@ -32,6 +44,7 @@ export const buildRoutes = [
       }
       // The key is asked before anything is sent; core asks again when there is something to make.
       await core.explain(principal, {});
+      await mayPublish({ core, principal });
       if (await isReserved(core, principal, name)) {
         throw new SandboxerError("conflict", `template '${name}' is a profile of this gateway's`);
       }
@@ -66,14 +79,14 @@ export const buildRoutes = [
     async (call) => {
       const build = found(call);
       if (build.status !== "waiting") throw new SandboxerError("conflict", "this build was begun already");
-      void runBuild(call.core, build, call.body, call.desk.images);
+      void runBuild(call.core, build, call.body, call.desk);
       return { status: 202, body: {} };
     },
   ),
   control(
     { method: "GET", path: "/templates/{id}/builds/{build}/status", operation: "sandbox.create" },
     async (call) => {
-      const { id, name, status, log, reason } = found(call);
+      const { id, name, status, log, reason } = await state(call);
       const logEntries = log.slice(Number(call.query.get("logsOffset") ?? 0) || 0);
       const logs = logEntries.map(({ message }) => message);
       const more = reason && { reason: { ...reason, logEntries: [] } };

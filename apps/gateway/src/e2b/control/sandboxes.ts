@@ -13,7 +13,7 @@ const create = (defaultTimeoutS: number) => async (call: Call<ReturnType<typeof 
   const { core, desk, principal, body } = call;
   const asked = await bodyFor(call, body, defaultTimeoutS);
   const sandbox = await core.create(principal, asked.body);
-  await startTemplate(core, principal, sandbox, asked.template);
+  if (asked.isStarted) await startTemplate(core, principal, sandbox);
   return connected(call, sandbox, 201, desk);
 };
 
@@ -51,6 +51,7 @@ export const sandboxRoutes = [
       const { id } = await findLiving(core, principal, params.id ?? "");
       await core.destroy(principal, id);
       desk.signatures.forget(id);
+      desk.contexts.forget(id);
       return { status: 204 };
     },
   ),

@@ -20,7 +20,8 @@ function view({ id, name, version, createdAtMs, rotatedAtMs }: Secret) {
 /** By id or name; another's is as absent as one that never was. */
 async function find({ core, principal, params }: Call<unknown>): Promise<Secret> {
   const asked = params.id ?? "";
-  const found = (await core.listSecrets(principal)).find(({ id, name }) => id === asked || name === asked);
+  const named = (await core.listSecrets(principal)).filter(({ id, name }) => id === asked || name === asked);
+  const found = named.find(({ principalId }) => principalId === principal.id) ?? named[0];
   if (found) return found;
   throw new SandboxerError("not_found", `secret '${asked.slice(0, 64)}' not found`);
 }
@@ -35,7 +36,7 @@ export const secretRoutes = [
     },
     async ({ core, principal, body: { name, value } }) => {
       const known = await core.listSecrets(principal);
-      if (known.some((one) => one.name === name)) {
+      if (known.some((one) => one.name === name && one.principalId === principal.id)) {
         throw new SandboxerError("conflict", `secret '${name}' already exists`);
       }
       // It goes only where rules of its owner's sandboxes write it.
@@ -65,15 +66,15 @@ export const secretRoutes = [
       body: z.object({ value: z.string(), metadata: metadataSchema }),
     },
     async (call) => {
-      const { name } = await find(call);
+      const { id } = await find(call);
       return {
         status: 200,
-        body: view(await call.core.rotateSecret(call.principal, name, { value: call.body.value })),
+        body: view(await call.core.rotateSecret(call.principal, id, { value: call.body.value })),
       };
     },
   ),
   control({ method: "DELETE", path: "/secrets/{id}", operation: "secret.write" }, async (call) => {
-    await call.core.deleteSecret(call.principal, (await find(call)).name);
+    await call.core.deleteSecret(call.principal, (await find(call)).id);
     return { status: 204 };
   }),
 ];

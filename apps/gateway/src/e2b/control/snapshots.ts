@@ -1,6 +1,9 @@
 import { type Principal, SandboxerError, type Snapshot } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
 import { z } from "zod";
+import { builtVersions } from "../builds/built.ts";
+import { TEMPLATE_LABEL } from "../builds/run.ts";
+import type { Desk } from "../desk.ts";
 import { timeoutSchema } from "./ask.ts";
 import { findLiving } from "./find.ts";
 import { nextPage } from "./list.ts";
@@ -32,6 +35,7 @@ export const snapshotRoutes = [
     async ({ core, principal, query }) => {
       const [sandboxId, name] = [query.get("sandboxID"), query.get("name")];
       const all = (await core.listSnapshots(principal))
+        .filter(({ labels }) => labels[TEMPLATE_LABEL] === undefined)
         .filter((one) => sandboxId === null || one.sandboxId === sandboxId)
         .filter((one) => name === null || one.name === name || one.id === name)
         .sort((one, other) => other.createdAtMs - one.createdAtMs);
@@ -46,11 +50,11 @@ export const snapshotRoutes = [
   ),
   control(
     { method: "DELETE", path: "/templates/{id}", operation: "sandbox.snapshot" },
-    async ({ core, principal, params }) => {
+    async ({ core, desk, principal, params }) => {
       const { id = "" } = params;
       const snapshot = await findSnapshot(core, principal, id);
-      if (!snapshot) throw await noSuchTemplate(core, principal, id);
-      await core.deleteSnapshot(principal, snapshot.id);
+      if (snapshot) await core.deleteSnapshot(principal, snapshot.id);
+      else await withdraw(core, desk, principal, id);
       return { status: 204 };
     },
   ),
@@ -77,10 +81,17 @@ export const snapshotRoutes = [
 
 const DEFAULT_FORK_S = 15;
 
-/** A profile is never deleted: what was published stays as it is. */
-async function noSuchTemplate(core: Core, principal: Principal, id: string): Promise<SandboxerError> {
-  if (await isTemplate(core, principal, id)) {
-    return new SandboxerError("policy_denied", `template '${id}' is a profile, and those stay`);
+/** A profile is never deleted: of a built one nothing new is made any more, and what it was is cleared away. */
+async function withdraw(core: Core, desk: Desk, principal: Principal, id: string): Promise<void> {
+  const versions = await builtVersions(core, principal, id);
+  if (versions.length === 0) {
+    if (!(await isTemplate(core, principal, id, desk.tags))) {
+      throw new SandboxerError("not_found", `template '${id}' not found`);
+    }
+    throw new SandboxerError("policy_denied", `template '${id}' is a profile, and those stay`);
   }
-  return new SandboxerError("not_found", `template '${id}' not found`);
+  for (const { name, version, resolved } of versions) {
+    await core.deprecateProfile(principal, `${name}@${version}`);
+    if (resolved.from !== undefined) await core.deleteSnapshot(principal, resolved.from).catch(() => {});
+  }
 }

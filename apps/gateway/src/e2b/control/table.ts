@@ -14,10 +14,11 @@ export const CONTROL_ROUTES: readonly ControlRoute[] = [
   ...sandboxRoutes,
   ...lifecycleRoutes,
   ...observeRoutes,
+  // Before those that would take `tags` for a template's name.
+  ...tagRoutes,
   ...snapshotRoutes,
   ...templateRoutes,
   ...buildRoutes,
-  ...tagRoutes,
   ...volumeRoutes,
   ...secretRoutes,
 ];

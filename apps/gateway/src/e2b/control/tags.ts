@@ -1,13 +1,14 @@
-import { SandboxerError, type Snapshot } from "@sandboxer/contract";
+import { SandboxerError } from "@sandboxer/contract";
 import { z } from "zod";
+import { type Built, buildIdOf, builtVersions } from "../builds/built.ts";
 import { type Call, control } from "./route.ts";
-import { findSnapshot, tagsOf } from "./templates-known.ts";
+import { findBuilt } from "./templates-known.ts";
 
 const tagSchema = z.string().regex(/^[\w.-]{1,128}$/, "a tag is letters, digits, _ . and -");
 
-async function template({ core, principal, desk }: Call<unknown>, name: string): Promise<Snapshot> {
-  const snapshot = await findSnapshot(core, principal, name, desk.tags);
-  if (snapshot) return snapshot;
+async function template({ core, principal, desk }: Call<unknown>, name: string): Promise<Built> {
+  const built = await findBuilt(core, principal, name, desk.tags);
+  if (built) return built;
   throw new SandboxerError("not_found", `template '${name.slice(0, 128)}' not found`);
 }
 
@@ -16,34 +17,51 @@ export const tagRoutes = [
     {
       method: "POST",
       path: "/templates/tags",
-      operation: "sandbox.snapshot",
+      operation: "profile.publish",
       body: z.object({ target: z.string().max(200), tags: z.array(tagSchema).min(1).max(20) }),
     },
     async (call) => {
-      const { id, labels } = await template(call, call.body.target);
-      const name = labels["e2b.template"] ?? id;
-      for (const tag of call.body.tags) call.desk.tags.set(`${call.principal.orgId} ${name}:${tag}`, id);
-      return { status: 201, body: { buildID: labels["e2b.build"] ?? id, tags: call.body.tags } };
+      await mayPublish(call);
+      const built = await template(call, call.body.target);
+      for (const tag of call.body.tags) call.desk.tags.set(call.principal, built, tag, built.version);
+      return { status: 201, body: { buildID: buildIdOf(built), tags: call.body.tags } };
     },
   ),
   control(
     {
       method: "DELETE",
       path: "/templates/tags",
-      operation: "sandbox.snapshot",
+      operation: "profile.publish",
       body: z.object({ name: z.string().max(200), tags: z.array(tagSchema).max(20) }),
     },
     async (call) => {
-      const { name, tags } = call.body;
-      await template(call, name);
-      for (const tag of tags) call.desk.tags.delete(`${call.principal.orgId} ${name}:${tag}`);
+      await mayPublish(call);
+      const built = await template(call, call.body.name);
+      for (const tag of call.body.tags) call.desk.tags.set(call.principal, built, tag, null);
       return { status: 204 };
     },
   ),
-  control({ method: "GET", path: "/templates/{id}/tags", operation: "sandbox.read" }, async (call) => {
-    const { id, labels, createdAtMs } = await template(call, call.params.id ?? "");
-    const createdAt = new Date(createdAtMs).toISOString();
-    const tags = tagsOf({ id, labels }, call.desk.tags);
-    return { status: 200, body: tags.map((tag) => ({ tag, buildID: labels["e2b.build"] ?? id, createdAt })) };
+  control({ method: "GET", path: "/templates/{id}/tags", operation: "key" }, async (call) => {
+    const { core, desk, principal, params } = call;
+    await template(call, params.id ?? "");
+    const tags = desk.tags.of(principal, await builtVersions(core, principal, params.id ?? ""));
+    const body = [...tags].map(([tag, built]) => ({
+      tag,
+      buildID: buildIdOf(built),
+      createdAt: new Date(built.publishedAtMs).toISOString(),
+    }));
+    return { status: 200, body };
   }),
 ];
+
+/** A tag says which version a name means, and so is as much as a version. */
+export async function mayPublish({
+  core,
+  principal,
+}: Pick<Call<unknown>, "core" | "principal">): Promise<void> {
+  const { operations } = (await core.whoami(principal)).rights;
+  if (operations === undefined || operations.includes("profile.publish")) return;
+  throw new SandboxerError("policy_denied", "this key may not do profile.publish", {
+    details: { rule: "operations" },
+  });
+}

@@ -1,4 +1,5 @@
 import { SandboxerError } from "@sandboxer/contract";
+import { buildIdOf, templateNameOf } from "../builds/built.ts";
 import { control } from "./route.ts";
 import { isTemplate } from "./templates-known.ts";
 import { ENVD_VERSION } from "./view.ts";
@@ -18,10 +19,11 @@ export const templateRoutes = [
   ),
   control({ method: "GET", path: "?/templates", operation: "key" }, async ({ core, principal }) => {
     const profiles = await core.listProfiles(principal);
-    const newest = new Map(profiles.map((profile) => [profile.name, profile]));
-    const body = [...newest.values()].map(({ name, version, publishedAtMs, resolved }) => ({
+    const living = profiles.filter(({ deprecatedAtMs }) => deprecatedAtMs === undefined);
+    const newest = new Map(living.map((profile) => [templateNameOf(profile), profile]));
+    const body = [...newest].map(([name, { version, publishedAtMs, resolved }]) => ({
       templateID: name,
-      buildID: `${name}@${version}`,
+      buildID: buildIdOf({ resolved }) ?? `${name}@${version}`,
       aliases: [name],
       names: [name],
       public: false,

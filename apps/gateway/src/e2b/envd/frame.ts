@@ -17,10 +17,34 @@ export function frameOf(flags: number, value: unknown): Buffer {
   return frame;
 }
 
+const refuse = (why: string) => new SandboxerError("invalid_request", `the envelope is broken: ${why}`);
+
+/** The messages of a request that is a stream itself, as they come. */
+export async function* readFrames(
+  source: AsyncIterable<Uint8Array>,
+  maximumBytes: number,
+): AsyncGenerator<unknown> {
+  let held = Buffer.alloc(0);
+  for await (const part of source) {
+    held = Buffer.concat([held, part]);
+    while (held.length >= HEAD_BYTES) {
+      const length = held.readUInt32BE(1);
+      if (length > maximumBytes) {
+        throw new SandboxerError("payload_too_large", `a message has at most ${maximumBytes} bytes here`);
+      }
+      if (held.length < HEAD_BYTES + length) break;
+      const frame = held.subarray(0, HEAD_BYTES + length);
+      held = held.subarray(HEAD_BYTES + length);
+      // What a client says at its end is nothing that concerns us.
+      if (frame.readUInt8(0) !== END_OF_STREAM) yield readFrame(frame);
+    }
+  }
+  if (held.length > 0) throw refuse("it is cut off");
+}
+
 /** The one message of a request to a server stream. */
 export function readFrame(bytes: Uint8Array): unknown {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const refuse = (why: string) => new SandboxerError("invalid_request", `the envelope is broken: ${why}`);
   if (body.length < HEAD_BYTES) throw refuse("it is cut off");
   if (body.readUInt8(0) !== MESSAGE) throw refuse("compression is not offered here");
   if (body.readUInt32BE(1) !== body.length - HEAD_BYTES) throw refuse("its length is another");

@@ -3,7 +3,7 @@ import { type ExecInput, type Process, type ProcessInfo, SandboxerError } from "
 import { z } from "zod";
 import { header } from "../exchange.ts";
 import { carry } from "./carry.ts";
-import { type Rpc, streaming, unary } from "./rpc.ts";
+import { feeding, type Rpc, streaming, unary } from "./rpc.ts";
 import { asUser, pathOf, type Visit } from "./visit.ts";
 
 const selector = z.union([
@@ -27,6 +27,10 @@ const SIGNALS = {
   9: "KILL",
 } as const;
 const signal = z.union([z.enum(["SIGNAL_SIGTERM", "SIGNAL_SIGKILL"]), z.literal([9, 15])]);
+
+const input = z.union([z.object({ stdin: z.string() }), z.object({ pty: z.string() })]);
+const bytesOf = (given: z.output<typeof input>) =>
+  Buffer.from("stdin" in given ? given.stdin : given.pty, "base64");
 
 /** What a client said of a process that the house does not keep: found again by its pid. */
 interface Kept {
@@ -138,13 +142,28 @@ export const processRpcs: Readonly<Record<string, Rpc>> = {
     },
   ),
   "/process.Process/SendInput": unary(
-    z.object({
-      process: selector,
-      input: z.union([z.object({ stdin: z.string() }), z.object({ pty: z.string() })]),
-    }),
+    z.object({ process: selector, input }),
     async (visit, { process, input }) => {
-      const text = "stdin" in input ? input.stdin : input.pty;
-      await (await reach(visit, process)).writeStdin(Buffer.from(text, "base64"));
+      await (await reach(visit, process)).writeStdin(bytesOf(input));
+      return {};
+    },
+  ),
+  "/process.Process/StreamInput": feeding(
+    z.union([
+      z.object({ start: z.object({ process: selector }) }),
+      z.object({ data: z.object({ input }) }),
+      z.object({ keepalive: z.object({}) }),
+    ]),
+    async (visit, messages) => {
+      let process: Process | undefined;
+      for await (const message of messages) {
+        if ("start" in message) process = await reach(visit, message.start.process);
+        else if ("data" in message) {
+          if (!process)
+            throw new SandboxerError("invalid_request", "input came before its process was named");
+          await process.writeStdin(bytesOf(message.data.input));
+        }
+      }
       return {};
     },
   ),

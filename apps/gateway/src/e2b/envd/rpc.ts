@@ -4,7 +4,7 @@ import { check } from "../../rest/check.ts";
 import { answerJson } from "../exchange.ts";
 import { parseJson, readBounded } from "../read-body.ts";
 import { rpcCodeOf, rpcStatusOf } from "./code.ts";
-import { type FrameStream, openFrames, readFrame } from "./frame.ts";
+import { type FrameStream, openFrames, readFrame, readFrames } from "./frame.ts";
 import type { Visit } from "./visit.ts";
 
 /** Input to processes comes in messages; none is larger. */
@@ -24,7 +24,13 @@ interface Streaming {
   handle(visit: Visit, request: never, open: () => FrameStream): Promise<void>;
 }
 
-export type Rpc = Unary | Streaming;
+/** Many messages in, one answer. */
+interface Feeding {
+  readonly kind: "feed";
+  handle(visit: Visit, messages: AsyncIterable<unknown>): Promise<object>;
+}
+
+export type Rpc = Unary | Streaming | Feeding;
 
 export function unary<S extends z.ZodType>(
   request: S,
@@ -42,7 +48,22 @@ export function streaming<S extends z.ZodType>(
   return { kind: "stream", request, handle: handle as Streaming["handle"], momentMs };
 }
 
-const CONTENT_TYPE = { unary: "application/json", stream: "application/connect+json" } as const;
+/** Each message is checked with `message` as it comes. */
+export function feeding<S extends z.ZodType>(
+  message: S,
+  handle: (visit: Visit, messages: AsyncIterable<z.output<S>>) => Promise<object>,
+): Rpc {
+  async function* checked(messages: AsyncIterable<unknown>): AsyncGenerator<z.output<S>> {
+    for await (const one of messages) yield check(message, one, "body") as z.output<S>;
+  }
+  return { kind: "feed", handle: (visit, messages) => handle(visit, checked(messages)) };
+}
+
+const CONTENT_TYPE = {
+  unary: "application/json",
+  stream: "application/connect+json",
+  feed: "application/connect+json",
+} as const;
 
 export async function serveRpc(rpc: Rpc, visit: Visit): Promise<void> {
   const { incoming, outgoing } = visit;
@@ -51,6 +72,7 @@ export async function serveRpc(rpc: Rpc, visit: Visit): Promise<void> {
     return void outgoing.writeHead(415, { "accept-post": CONTENT_TYPE[rpc.kind] }).end();
   }
   if (rpc.kind === "unary") await serveUnary(rpc, visit);
+  else if (rpc.kind === "feed") await serveFeed(rpc, visit);
   else await serveStream(rpc, visit);
 }
 
@@ -79,6 +101,18 @@ async function serveStream(rpc: Streaming, visit: Visit): Promise<void> {
   } catch (error) {
     await destroyIfOver(visit);
     open().end({ error: tellOf(visit, error) });
+  }
+}
+
+async function serveFeed(rpc: Feeding, visit: Visit): Promise<void> {
+  const frames = openFrames(visit.outgoing, 0);
+  try {
+    const incoming = visit.incoming.iterator({ destroyOnReturn: false });
+    await frames.send(await rpc.handle(visit, readFrames(incoming, MAXIMUM_MESSAGE_BYTES)));
+    frames.end({});
+  } catch (error) {
+    await destroyIfOver(visit);
+    frames.end({ error: tellOf(visit, error) });
   }
 }
 

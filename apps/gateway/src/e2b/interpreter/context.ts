@@ -1,7 +1,7 @@
-import { randomUUID } from "node:crypto";
-import { type Principal, type Process, SandboxerError } from "@sandboxer/contract";
+import type { Principal } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
-import type { Language, Speech } from "./languages.ts";
+import type { Language } from "./languages.ts";
+import { findRunner, linesOf, type Runner, startRunner } from "./runner.ts";
 import type { Line } from "./translate.ts";
 
 const HEARS_WITHIN_MS = 5_000;
@@ -11,66 +11,78 @@ export interface Cell {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A place where cells run one after the other and names stay. Its runner starts with the first. */
+/** A place where cells run one after the other and names stay. */
 export interface Context {
   readonly id: string;
   readonly language: string;
   readonly cwd: string;
+  /** Its runner is there when this resolves; else it starts with the first cell. */
+  begin(principal: Principal): Promise<void>;
   /** Lines as they come, to be read to the end, `end_of_execution`; `signal` only interrupts the cell. */
   run(principal: Principal, cell: Cell, signal: AbortSignal): AsyncGenerator<Line>;
   /** Forgets every name. */
-  restart(): void;
+  restart(principal: Principal): void;
 }
 
-interface Runner {
-  readonly process: Process;
-  readonly speech: Speech;
-  readonly events: ReturnType<Process["events"][typeof Symbol.asyncIterator]>;
+interface Facts {
+  readonly id: string;
+  readonly cwd: string;
+  /** A gateway before this one may have started its runner. */
+  readonly mayRun: boolean;
 }
 
-export function createContext(core: Core, sandboxId: string, language: Language, cwd: string): Context {
+export function createContext(
+  core: Core,
+  sandboxId: string,
+  language: Language,
+  { id, cwd, mayRun }: Facts,
+): Context {
   let runner: Promise<Runner> | undefined;
+  let looks = mayRun;
   let turn: Promise<unknown> = Promise.resolve();
 
   async function start(principal: Principal): Promise<Runner> {
-    const speech = language.start();
-    const process = await core
-      .exec(principal, sandboxId, { argv: [...speech.argv], cwd, stdin: true })
-      .catch((error) => {
-        if (SandboxerError.from(error).code !== "command_not_found") throw error;
-        throw new SandboxerError("invalid_request", `this sandbox has nothing that runs ${language.name}`);
-      });
-    return { process, speech, events: process.events[Symbol.asyncIterator]() };
+    const found = looks ? await findRunner(core, principal, sandboxId, language, id) : undefined;
+    looks = false;
+    return (
+      found ??
+      startRunner(core, principal, sandboxId, language, { context: id, language: language.name, cwd })
+    );
   }
 
-  function restart(): void {
-    const old = runner;
+  function reach(principal: Principal): Promise<Runner> {
+    runner ??= start(principal);
+    return runner;
+  }
+
+  function restart(principal: Principal): void {
+    const old = runner ?? (looks ? findRunner(core, principal, sandboxId, language, id) : undefined);
     runner = undefined;
-    void old?.then(({ process }) => process.signal("KILL")).catch(() => {});
+    looks = false;
+    void old?.then((one) => one?.process.signal("KILL")).catch(() => {});
   }
 
-  async function* lines({ process, speech, events }: Runner, { code, env }: Cell): AsyncGenerator<Line> {
-    await process.writeStdin(Buffer.from(speech.say(code, env)));
-    for (;;) {
-      const { done, value } = await events.next();
-      if (done || value.type === "exit") {
-        runner = undefined;
-        yield { type: "error", name: "ContextEnded", value: "the context ended", traceback: "" };
-        yield { type: "end_of_execution" };
-        return;
-      }
-      for (const line of speech.hear(value.type, value.data)) {
-        yield line;
-        if (line.type === "end_of_execution") return;
-      }
+  async function* lines(running: Runner, { code, env }: Cell): AsyncGenerator<Line> {
+    for await (const line of linesOf(running, code, env)) {
+      yield line;
+      if (line.type === "end_of_execution") return;
     }
+    runner = undefined;
+    yield { type: "error", name: "ContextEnded", value: "the context ended", traceback: "" };
+    yield { type: "end_of_execution" };
   }
 
   return {
-    id: randomUUID(),
+    id,
     language: language.name,
     cwd,
     restart,
+    async begin(principal) {
+      await reach(principal).catch((error) => {
+        runner = undefined;
+        throw error;
+      });
+    },
     async *run(principal, cell, signal) {
       const before = turn;
       let leave = () => {};
@@ -81,9 +93,9 @@ export function createContext(core: Core, sandboxId: string, language: Language,
       const stop = new AbortController();
       try {
         signal.throwIfAborted();
-        runner ??= start(principal);
-        const running = await runner;
-        signal.addEventListener("abort", () => interrupt(running, restart, stop.signal), { once: true });
+        const running = await reach(principal);
+        const end = () => restart(principal);
+        signal.addEventListener("abort", () => interrupt(running, end, stop.signal), { once: true });
         yield* lines(running, cell);
       } catch (error) {
         runner = undefined;

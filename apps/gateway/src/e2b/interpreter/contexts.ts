@@ -1,60 +1,103 @@
-import { SandboxerError } from "@sandboxer/contract";
+import { createHash, randomUUID } from "node:crypto";
+import { type Principal, SandboxerError } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
 import { type Context, createContext } from "./context.ts";
 import { languageOf } from "./languages.ts";
+import { purposeOf } from "./runner.ts";
 
 const MOST_CONTEXTS = 64;
+const MOST_SANDBOXES = 10_000;
 const FROM_THE_START = ["python", "javascript"];
 export const HOME = "/home/user";
 
-/** The contexts of every sandbox that this gateway knows of; they go with it. */
+/**
+ * The contexts of sandboxes. What they are stands with their runners, inside: a gateway that knows
+ * nothing of a sandbox yet looks there.
+ */
 export interface Contexts {
-  list(sandboxId: string): Context[];
-  make(sandboxId: string, language: string, cwd: string): Context;
+  list(principal: Principal, sandboxId: string): Promise<Context[]>;
+  make(principal: Principal, sandboxId: string, language: string, cwd: string): Promise<Context>;
   /** By id, or the language's own one; without either, Python's. */
-  find(sandboxId: string, asked: { readonly id?: string; readonly language?: string }): Context;
-  remove(sandboxId: string, id: string): void;
+  find(
+    principal: Principal,
+    sandboxId: string,
+    asked: { readonly id?: string; readonly language?: string },
+  ): Promise<Context>;
+  remove(principal: Principal, sandboxId: string, id: string): Promise<void>;
+  /** Of a sandbox that is over. */
+  forget(sandboxId: string): void;
 }
 
 export function createContexts(core: Core): Contexts {
-  const known = new Map<string, Context[]>();
+  const known = new Map<string, Promise<Context[]>>();
 
-  function list(sandboxId: string): Context[] {
+  /** Those that run, and those that every sandbox has, which may not run yet. */
+  async function look(principal: Principal, sandboxId: string): Promise<Context[]> {
+    const running = (await core.ps(principal, sandboxId)).flatMap((one) => purposeOf(one) ?? []);
+    const own = FROM_THE_START.map((language) => ({
+      context: firstIdOf(sandboxId, language),
+      language,
+      cwd: HOME,
+    }));
+    const all = new Map([...own, ...running].map((one) => [one.context, one]));
+    return [...all.values()].map(({ context: id, language, cwd }) =>
+      createContext(core, sandboxId, languageOf(language), { id, cwd, mayRun: true }),
+    );
+  }
+  function list(principal: Principal, sandboxId: string): Promise<Context[]> {
     const found = known.get(sandboxId);
     if (found) return found;
-    const first = FROM_THE_START.map((name) => createContext(core, sandboxId, languageOf(name), HOME));
-    known.set(sandboxId, first);
-    return first;
+    const looked = look(principal, sandboxId);
+    looked.catch(() => known.delete(sandboxId));
+    known.set(sandboxId, looked);
+    if (known.size > MOST_SANDBOXES) known.delete([...known.keys()][0] as string);
+    return looked;
   }
-  function make(sandboxId: string, language: string, cwd: string): Context {
-    const all = list(sandboxId);
+  async function make(
+    principal: Principal,
+    sandboxId: string,
+    language: string,
+    cwd: string,
+  ): Promise<Context> {
+    const all = await list(principal, sandboxId);
     if (all.length >= MOST_CONTEXTS) {
       throw new SandboxerError("rate_limited", `a sandbox has at most ${MOST_CONTEXTS} contexts`);
     }
-    const made = createContext(core, sandboxId, languageOf(language), cwd);
+    const facts = { id: randomUUID(), cwd, mayRun: false };
+    const made = createContext(core, sandboxId, languageOf(language), facts);
+    await made.begin(principal);
     all.push(made);
     return made;
   }
-  function byId(sandboxId: string, id: string): Context {
-    const found = list(sandboxId).find((context) => context.id === id);
+  async function byId(principal: Principal, sandboxId: string, id: string): Promise<Context> {
+    const found = (await list(principal, sandboxId)).find((context) => context.id === id);
     if (found) return found;
     throw new SandboxerError("not_found", `Context ${id.slice(0, 64)} not found`);
   }
   return {
     list,
     make,
-    find(sandboxId, { id, language = "python" }) {
-      if (id !== undefined) return byId(sandboxId, id);
+    async find(principal, sandboxId, { id, language = "python" }) {
+      if (id !== undefined) return byId(principal, sandboxId, id);
       const { name } = languageOf(language);
-      const own = list(sandboxId).find((context) => context.language === name && context.cwd === HOME);
-      return own ?? make(sandboxId, name, HOME);
+      const all = await list(principal, sandboxId);
+      const own = all.find((context) => context.language === name && context.cwd === HOME);
+      return own ?? make(principal, sandboxId, name, HOME);
     },
-    remove(sandboxId, id) {
-      byId(sandboxId, id).restart();
-      known.set(
-        sandboxId,
-        list(sandboxId).filter((context) => context.id !== id),
+    async remove(principal, sandboxId, id) {
+      (await byId(principal, sandboxId, id)).restart(principal);
+      const all = await list(principal, sandboxId);
+      all.splice(
+        all.findIndex((context) => context.id === id),
+        1,
       );
     },
+    forget: (sandboxId) => void known.delete(sandboxId),
   };
+}
+
+/** The same for every gateway. */
+function firstIdOf(sandboxId: string, language: string): string {
+  const hex = createHash("sha256").update(`${sandboxId} ${language}`).digest("hex");
+  return hex.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }

@@ -9,8 +9,10 @@ import { marked, type Translator, telling } from "./translate.ts";
 /** How cells of one language are run: what to start, and how to speak with it. */
 export interface Language {
   readonly name: string;
-  /** A fresh one each time: a mark is for one run only. */
-  start(): Speech;
+  /** A fresh one each time: a mark is for one run only, and given where that run is found again. */
+  start(mark?: string): Speech;
+  /** A cell that says this word. */
+  saying(word: string): string;
 }
 
 export interface Speech {
@@ -19,6 +21,8 @@ export interface Speech {
   say(code: string, env: Readonly<Record<string, string>>): string;
   /** What the runner says, as E2B's clients want to hear it. */
   readonly hear: Translator;
+  /** By which the end of a cell is told, where the runner has no better way. */
+  readonly mark?: string;
 }
 
 const asJson = (code: string, env: Readonly<Record<string, string>>) => `${JSON.stringify({ code, env })}\n`;
@@ -26,24 +30,27 @@ const asJson = (code: string, env: Readonly<Record<string, string>>) => `${JSON.
 const python: Language = {
   name: "python",
   start: () => ({ argv: ["python3", "-u", "-c", PYTHON_RUNNER], say: asJson, hear: telling() }),
+  saying: (word) => `print(${JSON.stringify(word)})`,
 };
 
 const javascript: Language = {
   name: "javascript",
   start: () => ({ argv: [...WITH_CHANNEL, "node", "-e", JAVASCRIPT_RUNNER], say: asJson, hear: telling() }),
+  saying: (word) => `console.log(${JSON.stringify(word)})`,
 };
 
 const typescript: Language = {
   name: "typescript",
   start: () => ({ ...javascript.start(), say: (code, env) => asJson(withoutTypes(code), env) }),
+  saying: javascript.saying,
 };
 
 const bash: Language = {
   name: "bash",
-  start() {
-    const mark = randomUUID();
-    return { argv: [...WITH_INPUT, bashRunner(mark)], say: asLine, hear: marked(mark) };
+  start(mark = randomUUID()) {
+    return { argv: [...WITH_INPUT, bashRunner(mark)], say: asLine, hear: marked(mark), mark };
   },
+  saying: (word) => `echo ${word}`,
 };
 
 const LANGUAGES: Readonly<Record<string, Language>> = {

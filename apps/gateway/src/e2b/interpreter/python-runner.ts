@@ -64,7 +64,7 @@ out, err = Pipe(1, "stdout"), Pipe(2, "stderr")
 sys.stdout = open(1, "w", buffering=1, closefd=False, errors="replace")
 sys.stderr = open(2, "w", buffering=1, closefd=False, errors="replace")
 sys.stdin = open(os.devnull)
-os.environ.setdefault("MPLBACKEND", "agg")
+os.environ.setdefault("MPLBACKEND", "module://figures_here")
 
 ${PYTHON_RESULTS}
 def show(value, main):
@@ -82,6 +82,16 @@ def figures():
         figure = pyplot.figure(number)
         emit("result", is_main_result=False, text=repr(figure), **drawn(figure))
         pyplot.close(figure)
+
+class Figures(type(sys)):
+    def __getattr__(self, name):
+        import matplotlib.backends.backend_agg as agg
+        for key, value in vars(agg).items():
+            self.__dict__.setdefault(key, value)
+        return getattr(agg, name)
+
+sys.modules["figures_here"] = Figures("figures_here")
+sys.modules["figures_here"].show = lambda *_, **__: figures()
 
 def shell(command):
     import subprocess

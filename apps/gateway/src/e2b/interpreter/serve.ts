@@ -41,19 +41,19 @@ export async function serveInterpreter(exchange: Exchange, desk: Desk, sandboxId
     case "POST /execute":
       return execute(exchange, desk, sandbox.id, principal);
     case "GET /contexts":
-      return answerJson(outgoing, 200, contexts.list(sandbox.id).map(viewOf));
+      return answerJson(outgoing, 200, (await contexts.list(principal, sandbox.id)).map(viewOf));
     case "POST /contexts": {
       const asked = check(contextSchema, await readJsonBody(incoming), "body") as z.output<
         typeof contextSchema
       >;
-      const made = contexts.make(sandbox.id, asked.language ?? "python", asked.cwd ?? HOME);
+      const made = await contexts.make(principal, sandbox.id, asked.language ?? "python", asked.cwd ?? HOME);
       return answerJson(outgoing, 200, viewOf(made));
     }
     case "POST /contexts/{id}/restart":
-      contexts.find(sandbox.id, { id }).restart();
+      (await contexts.find(principal, sandbox.id, { id })).restart(principal);
       return answerJson(outgoing, 200, {});
     case "DELETE /contexts/{id}":
-      contexts.remove(sandbox.id, id);
+      await contexts.remove(principal, sandbox.id, id);
       return answerJson(outgoing, 200, {});
     default:
       throw new SandboxerError("not_found", "this gateway has no such route");
@@ -73,7 +73,7 @@ async function execute(
   if (asked.context_id && asked.language) {
     throw new SandboxerError("invalid_request", "Only one of context_id or language can be provided");
   }
-  const context = desk.contexts.find(sandboxId, {
+  const context = await desk.contexts.find(principal, sandboxId, {
     ...(asked.context_id && { id: asked.context_id }),
     ...(asked.language && { language: asked.language }),
   });

@@ -1,4 +1,4 @@
-import { type Budget, SandboxerError } from "@sandboxer/contract";
+import { type Budget, dollars, SandboxerError } from "@sandboxer/contract";
 import type { Connection } from "./open.ts";
 
 export interface AccountRow {
@@ -33,7 +33,7 @@ export function refuseBeyond(account: AccountRow, neededMicroUsd: number): void 
   const { id: accountId, available_micro_usd: availableMicroUsd } = account;
   throw new SandboxerError(
     "budget_exceeded",
-    `it needs ${neededMicroUsd} micro-dollars; the budget of ${accountId} has ${availableMicroUsd} left`,
+    `it needs ${dollars(neededMicroUsd)}; the budget of ${accountId} has ${dollars(availableMicroUsd)} left`,
     { details: { accountId, neededMicroUsd, availableMicroUsd } },
   );
 }

@@ -75,7 +75,9 @@ export function attachmentCommands(connection: Connection): AttachmentCommands {
 
     async attachmentsOf(sandboxId, principalId) {
       const sql = "SELECT * FROM attachments WHERE principal_id = ? AND sandbox_id = ? ORDER BY seq";
-      return connection.remember(`of ${sandboxId} ${principalId}`, () => all(sql, principalId, sandboxId));
+      return connection.remember("sandboxes", `of ${sandboxId} ${principalId}`, () =>
+        all(sql, principalId, sandboxId),
+      );
     },
   };
 }

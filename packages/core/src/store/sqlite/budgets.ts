@@ -1,4 +1,4 @@
-import { SandboxerError } from "@sandboxer/contract";
+import { dollars, SandboxerError } from "@sandboxer/contract";
 import type { BudgetStore, Covered, CoverSandbox, Uncovered } from "../budget-store.ts";
 import { type AccountRow, accountOf, toBudget } from "./accounts.ts";
 import { appendEvent } from "./events.ts";
@@ -103,7 +103,7 @@ export function setLimit(
   const availableMicroUsd = account.available_micro_usd + byMicroUsd;
   if (limitMicroUsd !== null && availableMicroUsd < 0) {
     const boundMicroUsd = limitMicroUsd - availableMicroUsd;
-    throw new SandboxerError("budget_exceeded", `${boundMicroUsd} micro-dollars are already bound or spent`, {
+    throw new SandboxerError("budget_exceeded", `${dollars(boundMicroUsd)} is already bound or spent`, {
       details: { boundMicroUsd },
     });
   }

@@ -15,8 +15,9 @@ export function endingCommands(connection: Connection): EndingCommands {
       return commit(() => endSandbox(connection, ["provisioning"], end, () => "failed"));
     },
 
-    async beginDestroy({ sandboxId, ending, reason, atMs, principalId }) {
+    async beginDestroy({ sandboxId, ending, reason, atMs, principalId, earlier = [] }) {
       return commitSoon(() => {
+        for (const event of earlier) appendEvent(connection, event);
         const row = prepare(
           `UPDATE sandboxes SET state = 'destroying', pause_depth = NULL, ending = ?, reason = ?
            WHERE id = ? AND state IN ('running', 'paused') RETURNING *`,

@@ -1,4 +1,4 @@
-import { type Budget, SandboxerError } from "@sandboxer/contract";
+import { type Budget, dollars, SandboxerError } from "@sandboxer/contract";
 import type { SetKeyBudget } from "../budget-store.ts";
 import { type AccountRow, toBudget } from "./accounts.ts";
 import { appendEvent } from "./events.ts";
@@ -39,7 +39,7 @@ export function moveLimit(
 function refuseBound({ limit_micro_usd, available_micro_usd }: AccountRow, limitMicroUsd: number): void {
   const boundMicroUsd = (limit_micro_usd ?? 0) - available_micro_usd;
   if (limitMicroUsd >= boundMicroUsd) return;
-  throw new SandboxerError("budget_exceeded", `${boundMicroUsd} micro-dollars are already bound or spent`, {
+  throw new SandboxerError("budget_exceeded", `${dollars(boundMicroUsd)} is already bound or spent`, {
     details: { boundMicroUsd },
   });
 }

@@ -23,15 +23,19 @@ interface KeyRow {
   created_at_ms: number;
   expires_at_ms: number | null;
   revoked_at_ms: number | null;
+  identity: string | null;
+  proven_until_ms: number | null;
 }
 
 /** The key with this hash or id, and every key above it; the root last. */
 const UPWARDS = (column: "hash" | "id") => `
-  WITH RECURSIVE link (id, org_id, parent_id, principal_id, rights, expires_at_ms, revoked_at_ms, depth) AS (
-    SELECT id, org_id, parent_id, principal_id, rights, expires_at_ms, revoked_at_ms, 0 FROM keys WHERE ${column} = ?
+  WITH RECURSIVE link (id, org_id, parent_id, principal_id, rights, expires_at_ms, revoked_at_ms,
+    proven_until_ms, depth) AS (
+    SELECT id, org_id, parent_id, principal_id, rights, expires_at_ms, revoked_at_ms, proven_until_ms, 0
+    FROM keys WHERE ${column} = ?
     UNION ALL
     SELECT keys.id, keys.org_id, keys.parent_id, keys.principal_id, keys.rights, keys.expires_at_ms,
-           keys.revoked_at_ms, depth + 1
+           keys.revoked_at_ms, keys.proven_until_ms, depth + 1
     FROM keys JOIN link ON keys.id = link.parent_id)`;
 const DOWNWARDS = `
   WITH RECURSIVE below (id) AS (
@@ -59,7 +63,7 @@ export function keyCommands(connection: Connection): KeyCommands {
     },
 
     async findKey(hash) {
-      return connection.remember(`key ${hash}`, () => toFound(chainOf(connection, "hash", hash)));
+      return connection.remember("keys", hash, () => toFound(chainOf(connection, "hash", hash)));
     },
 
     async findKeyById(keyId) {
@@ -95,6 +99,14 @@ export function keyCommands(connection: Connection): KeyCommands {
       );
     },
 
+    async proveIdentity({ orgId, keyId, principalId, untilMs, atMs }) {
+      write(() => {
+        prepare("UPDATE keys SET proven_until_ms = ? WHERE org_id = ? AND id = ?").run(untilMs, orgId, keyId);
+        const data = { keyId, untilMs };
+        appendEvent(connection, { type: "identity.proven", orgId, atMs, principalId, data });
+      });
+    },
+
     async listEndedKeys(keyIds, nowMs) {
       const ended = prepare(
         `${UPWARDS("id")} SELECT 1 FROM link WHERE revoked_at_ms IS NOT NULL OR expires_at_ms <= ? LIMIT 1`,
@@ -115,6 +127,7 @@ function chainOf({ prepare }: Connection, column: "hash" | "id", value: string):
 export function writeKey(connection: Connection, key: NewKey): Key {
   const { prepare } = connection;
   const { id, orgId, parentId, principal, name, role, rights, hash, createdAtMs, expiresAtMs } = key;
+  const { identity } = key;
   refuseEndedParent(connection, parentId, createdAtMs);
   prepare(
     `INSERT INTO principals (id, org_id, kind, team, created_at_ms) VALUES (?, ?, ?, ?, ?)
@@ -122,7 +135,7 @@ export function writeKey(connection: Connection, key: NewKey): Key {
   ).run(principal.id, orgId, principal.kind, principal.team ?? null, createdAtMs);
   prepare(
     `INSERT INTO keys (id, org_id, principal_id, parent_id, name, role, rights, hash, created_at_ms,
-       expires_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       expires_at_ms, identity) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ).run(
     id,
     orgId,
@@ -134,6 +147,7 @@ export function writeKey(connection: Connection, key: NewKey): Key {
     hash,
     createdAtMs,
     expiresAtMs ?? null,
+    identity ?? null,
   );
   if (rights.budgetMicroUsd !== undefined) openBudget(connection, key, rights.budgetMicroUsd);
   const { byPrincipalId, hash: _, ...written } = key;
@@ -218,6 +232,10 @@ function toFound(links: readonly KeyRow[]): FoundKey | undefined {
       kind: used.kind,
       chain: links.map(({ rights }) => JSON.parse(rights) as Rights),
       lineage: links.map(({ principal_id }) => principal_id),
+      standing: links.map(({ kind, proven_until_ms }) => ({
+        kind,
+        ...(proven_until_ms !== null && { provenUntilMs: proven_until_ms }),
+      })),
       ...(used.team !== null && { team: used.team }),
       ...(ends.length > 0 && { expiresAtMs: Math.min(...ends) }),
     },
@@ -235,6 +253,8 @@ function toKey(row: KeyRow): Key {
     ...(row.role !== null && { role: row.role }),
     rights: JSON.parse(row.rights),
     principal: { id: row.principal_id, kind: row.kind, ...(row.team !== null && { team: row.team }) },
+    ...(row.identity !== null && { identity: row.identity }),
+    ...(row.proven_until_ms !== null && { provenUntilMs: row.proven_until_ms }),
     createdAtMs: row.created_at_ms,
     ...(row.expires_at_ms !== null && { expiresAtMs: row.expires_at_ms }),
     ...(row.revoked_at_ms !== null && { revokedAtMs: row.revoked_at_ms }),

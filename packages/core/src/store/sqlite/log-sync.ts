@@ -1,12 +1,15 @@
 import { close, fdatasync, openSync } from "node:fs";
-import { promisify } from "node:util";
 import { SandboxerError } from "@sandboxer/contract";
 
 /** Whoever ends something within that time takes with it what was begun: one sync instead of two. */
 const SOON_MS = 10;
 
-const syncData = promisify(fdatasync);
-const closeFile = promisify(close);
+type Settle = (error: Error | null) => void;
+
+/** By hand, since this is among the first things that every short command loads. */
+function settled(begin: (settle: Settle) => void): Promise<void> {
+  return new Promise((resolve, reject) => begin((error) => (error ? reject(error) : resolve())));
+}
 
 /** Brings SQLite's write-ahead log to the disk beside the event loop, for many commits at once. */
 export interface LogSync {
@@ -74,10 +77,12 @@ export function openLogSync(log: string): LogSync {
   return createLogSync(
     () => {
       descriptor ??= openSync(log, "r");
-      return syncData(descriptor);
+      const opened = descriptor;
+      return settled((settle) => fdatasync(opened, settle));
     },
     async () => {
-      if (descriptor !== undefined) await closeFile(descriptor);
+      const opened = descriptor;
+      if (opened !== undefined) await settled((settle) => close(opened, settle));
     },
   );
 }

@@ -39,7 +39,7 @@ it("AZ-3 knows at once that a key was revoked, here and through another connecti
 it("reads again only after a write, and not for events", () => {
   const [here, elsewhere] = twoOfOneFile(openConnection);
   let reads = 0;
-  const look = () => here.remember("it", () => ++reads);
+  const look = () => here.remember("sandboxes", "it", () => ++reads);
   look();
   here.append(() => {});
   expect(look()).toBe(1);
@@ -50,4 +50,22 @@ it("reads again only after a write, and not for events", () => {
   elsewhere.write(() => elsewhere.prepare("INSERT INTO meta (key, value) VALUES ('a', 'b')").run());
   expect(look()).toBe(4);
   expect(look()).toBe(4);
+});
+
+it("keeps who holds a key while sandboxes come and go, and forgets it with any change of a key", async () => {
+  const [here, elsewhere] = twoOfOneFile(openConnection);
+  let reads = 0;
+  const look = () => here.remember("keys", "it", () => ++reads);
+  expect(look()).toBe(1);
+  here.commitSoon(() => here.prepare("INSERT INTO meta (key, value) VALUES ('a', 'b')").run());
+  expect(look()).toBe(1);
+  const key =
+    "INSERT INTO keys (id, org_id, principal_id, rights, hash, created_at_ms) VALUES ('k', 'o', 'p', '{}', 'h', 1)";
+  const changes = [key, "UPDATE keys SET rights = '{}' WHERE id = 'k'", "DELETE FROM keys WHERE id = 'k'"];
+  for (const [at, sql] of changes.entries()) {
+    here.commitSoon(() => here.prepare(sql).run());
+    expect(look(), sql).toBe(at + 2);
+  }
+  elsewhere.write(() => elsewhere.prepare("INSERT INTO meta (key, value) VALUES ('c', 'd')").run());
+  expect(look()).toBe(5);
 });

@@ -2,11 +2,14 @@ import type { StatementSync } from "node:sqlite";
 
 const MOST_REMEMBERED = 2_000;
 
+/** What rarely changes is not forgotten with what every sandbox's life changes. */
+export type Topic = "keys" | "sandboxes";
+
 /** What was read lately, so that the same question on every request costs one look at a counter. */
 export interface Memory {
-  remember<T>(key: string, read: () => T): T;
-  /** This connection wrote something. */
-  forget(): void;
+  remember<T>(topic: Topic, key: string, read: () => T): T;
+  /** This connection wrote something about it. */
+  forget(topic: Topic): void;
 }
 
 /**
@@ -16,18 +19,20 @@ export interface Memory {
  * Values are shared between callers, who never change them.
  */
 export function createMemory(dataVersion: StatementSync): Memory {
-  const known = new Map<string, unknown>();
+  const topics = { keys: new Map<string, unknown>(), sandboxes: new Map<string, unknown>() };
   let version: unknown;
   return {
-    remember<T>(key: string, read: () => T): T {
+    remember<T>(topic: Topic, key: string, read: () => T): T {
       const { data_version: now } = dataVersion.get() as { data_version: number };
-      if (now !== version || known.size >= MOST_REMEMBERED) known.clear();
+      if (now !== version) for (const one of Object.values(topics)) one.clear();
       version = now;
+      const known = topics[topic];
+      if (known.size >= MOST_REMEMBERED) known.clear();
       if (known.has(key)) return known.get(key) as T;
       const value = read();
       known.set(key, value);
       return value;
     },
-    forget: () => known.clear(),
+    forget: (topic) => topics[topic].clear(),
   };
 }

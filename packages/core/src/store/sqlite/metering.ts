@@ -1,4 +1,4 @@
-import { SandboxerError } from "@sandboxer/contract";
+import { dollars, SandboxerError } from "@sandboxer/contract";
 import { meter } from "../../ledger/meter.ts";
 import { post } from "./ledger.ts";
 import type { Connection } from "./open.ts";
@@ -81,7 +81,7 @@ export function refuseBeyondOwnBudget(
   if (budgetMicroUsd === null || neededMicroUsd <= budgetMicroUsd) return;
   throw new SandboxerError(
     "budget_exceeded",
-    `it would cost up to ${neededMicroUsd} micro-dollars; the sandbox's own budget is ${budgetMicroUsd}`,
+    `it would cost up to ${dollars(neededMicroUsd)}; the sandbox's own budget is ${dollars(budgetMicroUsd)}`,
     { details: { neededMicroUsd, budgetMicroUsd } },
   );
 }

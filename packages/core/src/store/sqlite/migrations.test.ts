@@ -59,3 +59,31 @@ it("opens what it has opened before, without doing anything twice", () => {
   openStore(path);
   auditBooks(path);
 });
+
+it("keeps secrets and who was granted them when names come to belong to owners", async () => {
+  const path = join(temporaryFolder(), "store.db");
+  const db = new DatabaseSync(path, { enableForeignKeyConstraints: true });
+  const before = MIGRATIONS.findIndex((sql) => sql.includes("owned_secrets"));
+  for (const sql of MIGRATIONS.slice(0, before)) db.exec(sql);
+  const source = JSON.stringify({ kind: "env", variable: "A" });
+  db.exec(`PRAGMA user_version = ${before};
+    INSERT INTO secrets VALUES ('sec_one', 'org_one', 'TOKEN', 'prn_one', '["prn_one"]', '${source}', '{}', '[]',
+      'TOKEN', 3, 1, 2);
+    INSERT INTO secret_grants VALUES ('sec_one', 'prn_two', 'key_two', '["prn_two"]', 'prn_one', 5)`);
+  db.close();
+  const store = openStore(path);
+  expect(await store.getSecret("org_one", "TOKEN", "prn_two")).toMatchObject({
+    id: "sec_one",
+    version: 3,
+    grants: [{ keyId: "key_two", principalId: "prn_two" }],
+  });
+  await store.deleteSecret({
+    id: "sec_one",
+    orgId: "org_one",
+    name: "TOKEN",
+    principalId: "prn_one",
+    atMs: 6,
+  });
+  const left = new DatabaseSync(path).prepare("SELECT count(*) AS left FROM secret_grants").get();
+  expect(left, "grants still go with their secret").toEqual({ left: 0 });
+});

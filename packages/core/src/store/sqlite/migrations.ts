@@ -18,6 +18,8 @@ import { SECRETS } from "./migrations/16-secrets.ts";
 import { APPROVALS } from "./migrations/17-approvals.ts";
 import { PLANS } from "./migrations/18-plans.ts";
 import { VOLUMES } from "./migrations/19-volumes.ts";
+import { SECRET_OWNERS } from "./migrations/20-secret-owners.ts";
+import { IDENTITIES } from "./migrations/21-identities.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -123,6 +125,8 @@ export const MIGRATIONS: readonly string[] = [
   APPROVALS,
   PLANS,
   VOLUMES,
+  SECRET_OWNERS,
+  IDENTITIES,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */

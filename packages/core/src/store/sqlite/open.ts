@@ -2,7 +2,7 @@ import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { openLogSync } from "./log-sync.ts";
-import { createMemory } from "./memory.ts";
+import { createMemory, type Memory, type Topic } from "./memory.ts";
 import { migrate } from "./migrations.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
@@ -18,8 +18,11 @@ export interface Connection {
   commitSoon<T>(work: () => T): T;
   /** The same for events alone, which nothing that is remembered is made of. */
   append(work: () => void): void;
-  /** What was read before, as long as nobody, here or in another process, wrote anything but events. */
-  remember<T>(key: string, read: () => T): T;
+  /**
+   * What was read before, as long as nobody, here or in another process, wrote anything that it is
+   * made of: of sandboxes anything but events, of keys anything about keys.
+   */
+  remember<T>(topic: Topic, key: string, read: () => T): T;
   close(): Promise<void>;
 }
 
@@ -59,7 +62,7 @@ export function openConnection(path: string, { syncsAtClose = false }: OpenOptio
     try {
       return transact(work);
     } finally {
-      memory.forget();
+      memory.forget("sandboxes");
     }
   };
 
@@ -75,6 +78,7 @@ export function openConnection(path: string, { syncsAtClose = false }: OpenOptio
   };
 
   write(() => migrate(db));
+  forgetChangedKeys(db, memory);
   return {
     prepare,
     write,
@@ -99,6 +103,21 @@ export function openConnection(path: string, { syncsAtClose = false }: OpenOptio
       db.close();
     },
   };
+}
+
+/** By triggers of this connection alone, so that no command can change a key and leave it remembered. */
+function forgetChangedKeys(db: DatabaseSync, memory: Memory): void {
+  db.function("forget_keys", () => {
+    memory.forget("keys");
+    return null;
+  });
+  for (const table of ["keys", "principals"]) {
+    for (const change of ["INSERT", "UPDATE", "DELETE"]) {
+      db.exec(
+        `CREATE TEMP TRIGGER ${table}_${change} AFTER ${change} ON main.${table} BEGIN SELECT forget_keys(); END`,
+      );
+    }
+  }
 }
 
 /** Specs carry variables and rows carry key hashes: nobody else on the machine may read them. */

@@ -23,6 +23,7 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
       const sql = `SELECT * FROM sandboxes WHERE id = ? AND org_id = ? AND ${VISIBLE}`;
       const seen = seenBy(viewer);
       return connection.remember(
+        "sandboxes",
         JSON.stringify([orgId, idOrName, ...seen]),
         () => one(connection, sql, idOrName, orgId, ...seen) ?? named(connection, orgId, idOrName, viewer),
       );

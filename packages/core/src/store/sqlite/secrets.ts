@@ -1,4 +1,4 @@
-import { SandboxerError, type Secret } from "@sandboxer/contract";
+import type { Secret } from "@sandboxer/contract";
 import type { KeptSecret, SecretStore, Source } from "../secret-store.ts";
 import { appendEvent } from "./events.ts";
 import type { Connection } from "./open.ts";
@@ -28,10 +28,12 @@ interface GrantRow {
 
 export function secretCommands(connection: Connection): Omit<SecretStore, "grantSecret" | "revokeSecret"> {
   const { prepare, write } = connection;
-  const rowOf = (orgId: string, name: string) =>
-    prepare("SELECT * FROM secrets WHERE org_id = ? AND name = ?").get(orgId, name) as unknown as
-      | SecretRow
-      | undefined;
+  const rowOf = (orgId: string, name: string, principalId: string) =>
+    prepare("SELECT * FROM secrets WHERE org_id = ? AND name = ? AND principal_id = ?").get(
+      orgId,
+      name,
+      principalId,
+    ) as unknown as SecretRow;
   const toSecret = (row: SecretRow): KeptSecret =>
     assemble(
       row,
@@ -43,14 +45,10 @@ export function secretCommands(connection: Connection): Omit<SecretStore, "grant
   return {
     async setSecret({ id, orgId, name, principalId, lineage, source, shape, bindings, variable, atMs }) {
       return write(() => {
-        const known = rowOf(orgId, name);
-        if (known && known.principal_id !== principalId) {
-          throw new SandboxerError("conflict", `a secret named ${name} is there`);
-        }
         prepare(
           `INSERT INTO secrets (id, org_id, name, principal_id, lineage, source, shape, bindings, variable,
              version, created_at_ms, rotated_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)
-           ON CONFLICT (org_id, name) DO UPDATE SET source = excluded.source, bindings = excluded.bindings,
+           ON CONFLICT (org_id, name, principal_id) DO UPDATE SET source = excluded.source, bindings = excluded.bindings,
              variable = excluded.variable, version = version + 1, rotated_at_ms = excluded.rotated_at_ms`,
         ).run(
           ...[id, orgId, name, principalId, JSON.stringify(lineage), JSON.stringify(source)],
@@ -58,16 +56,16 @@ export function secretCommands(connection: Connection): Omit<SecretStore, "grant
         );
         const data = { name, ref: refOf(source), bindings };
         appendEvent(connection, { type: "secret.set", orgId, atMs, principalId, data });
-        return toSecret(rowOf(orgId, name) as SecretRow);
+        return toSecret(rowOf(orgId, name, principalId));
       });
     },
 
-    async rotateSecret({ orgId, name, source, principalId, atMs }) {
+    async rotateSecret({ id, orgId, name, source, principalId, atMs }) {
       return write(() => {
         const row = prepare(
           `UPDATE secrets SET source = ?, version = version + 1, rotated_at_ms = ?
-           WHERE org_id = ? AND name = ? RETURNING *`,
-        ).get(JSON.stringify(source), atMs, orgId, name) as unknown as SecretRow | undefined;
+           WHERE org_id = ? AND id = ? RETURNING *`,
+        ).get(JSON.stringify(source), atMs, orgId, id) as unknown as SecretRow | undefined;
         if (!row) return undefined;
         const data = { name, version: row.version };
         appendEvent(connection, { type: "secret.rotated", orgId, atMs, principalId, data });
@@ -75,22 +73,25 @@ export function secretCommands(connection: Connection): Omit<SecretStore, "grant
       });
     },
 
-    async getSecret(orgId, name) {
-      const row = rowOf(orgId, name);
+    async getSecret(orgId, name, principalId) {
+      const row = prepare(
+        `SELECT * FROM secrets WHERE org_id = ? AND name = ? ORDER BY principal_id = ? DESC,
+           EXISTS (SELECT 1 FROM secret_grants WHERE secret_id = id AND secret_grants.principal_id = ?) DESC,
+           EXISTS (SELECT 1 FROM json_each(lineage) WHERE value = ?) DESC, created_at_ms, id LIMIT 1`,
+      ).get(orgId, name, principalId, principalId, principalId) as unknown as SecretRow | undefined;
       return row && toSecret(row);
     },
 
     async listSecrets(orgId) {
-      const rows = prepare("SELECT * FROM secrets WHERE org_id = ? ORDER BY name").all(orgId);
+      const rows = prepare("SELECT * FROM secrets WHERE org_id = ? ORDER BY name, created_at_ms, id").all(
+        orgId,
+      );
       return (rows as unknown as SecretRow[]).map(toSecret);
     },
 
-    async deleteSecret({ orgId, name, principalId, atMs }) {
+    async deleteSecret({ id, orgId, name, principalId, atMs }) {
       return write(() => {
-        const gone = prepare("DELETE FROM secrets WHERE org_id = ? AND name = ? RETURNING id").get(
-          orgId,
-          name,
-        );
+        const gone = prepare("DELETE FROM secrets WHERE org_id = ? AND id = ? RETURNING id").get(orgId, id);
         if (!gone) return false;
         appendEvent(connection, { type: "secret.deleted", orgId, atMs, principalId, data: { name } });
         return true;

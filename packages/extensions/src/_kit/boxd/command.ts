@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { type ByteSource, SandboxerError } from "@sandboxer/contract";
 import { fromFailure } from "./failure.ts";
@@ -12,6 +12,7 @@ export async function askBoxd(
   args: readonly string[],
   input: ByteSource = [],
 ): Promise<Record<string, unknown>> {
+  const { spawn } = await import("node:child_process");
   const child = spawn(boxdPath, args, { stdio: ["pipe", "pipe", "ignore"], env: {} });
   const answering = answerOf(child, args[0]);
   answering.catch(() => {});
@@ -71,6 +72,7 @@ export async function* readBoxd(
   args: readonly string[],
   header: unknown,
 ): AsyncGenerator<Uint8Array> {
+  const { spawn } = await import("node:child_process");
   const child = spawn(boxdPath, args, { stdio: ["pipe", "pipe", "pipe"], env: {} });
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (part: string) => {

@@ -1,20 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SandboxerError } from "@sandboxer/contract";
+import { askElsewhere } from "./elsewhere.ts";
 
 const ANSWERS_WITHIN_MS = 30_000;
 const SILENT_AT_MOST_MS = 60_000;
 const MOST_REDIRECTS = 5;
 
-/** One request, and where it leads. What authorizes it goes to no other origin. */
+/**
+ * One request, and where it leads. What authorizes it goes to no other origin, and whoever the
+ * operator has not named is asked only on the open internet.
+ */
 export async function get(
   url: string,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
+  isNamed: (host: string) => boolean,
 ): Promise<Response> {
   let at = new URL(url);
   let sent = headers;
   for (let count = 0; count <= MOST_REDIRECTS; count++) {
-    const answer = await ask(at, sent, signal);
+    const answer = await ask(at, sent, signal, isNamed(at.host));
     const location = answer.headers.get("location");
     if (![301, 302, 303, 307, 308].includes(answer.status) || location === null) return answer;
     await answer.body?.cancel();
@@ -35,13 +40,16 @@ async function ask(
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
+  isNamed: boolean,
 ): Promise<Response> {
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), ANSWERS_WITHIN_MS);
   try {
     const both = AbortSignal.any([signal, patience.signal]);
+    if (!isNamed) return await askElsewhere(url, headers, both);
     return await fetch(url, { headers, redirect: "manual", signal: both });
   } catch (cause) {
+    if (SandboxerError.is(cause)) throw cause;
     if (signal.aborted) throw new SandboxerError("deadline_exceeded", "the pull was given up", { cause });
     const why = patience.signal.aborted ? "does not answer" : "cannot be reached";
     throw new SandboxerError("extension_unavailable", `the registry ${url.host} ${why}`, {

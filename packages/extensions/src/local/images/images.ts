@@ -1,4 +1,3 @@
-import type { BigIntStats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { type CreateContext, type Image, SandboxerError } from "@sandboxer/contract";
 import type { Sensitive } from "../../_kit/sensitive.ts";
@@ -7,35 +6,48 @@ import type { Identity, Made } from "../root.ts";
 import type { ImageStore } from "./store.ts";
 import { withTools } from "./tools.ts";
 
-function identityOf(path: string, found: BigIntStats): Identity {
-  const wordOf = ({ dev, ino, mtimeNs, ctimeNs }: BigIntStats) => [dev, ino, mtimeNs, ctimeNs].join(":");
-  return { seen: wordOf(found), look: async () => wordOf(await stat(path, { bigint: true })) };
+function identityOf(path: string): Identity {
+  return {
+    async look() {
+      const { dev, ino, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+      return [dev, ino, mtimeNs, ctimeNs].join(":");
+    },
+  };
 }
 
 export interface Images {
-  /** With what is kept under the `setupKey` on it, if it is there. */
+  /**
+   * With what is kept under the `setupKey` on it, if it is there. Unseen, a rootfs is taken for a
+   * folder: hold refuses what is none, and `kindOf` says what it is.
+   */
   madeOf(
     image: Image,
     context: Pick<CreateContext, "progress" | "signal" | "setupKey">,
+    unseen?: boolean,
   ): Promise<Made & { readonly isSetUp: boolean }>;
 }
 
-/** On the hot path of every create: the host image is looked at once, a rootfs by one `stat`. */
+/** Throws where there is nothing that a sandbox could be made of. */
+export async function kindOf(path: string): Promise<"folder" | "archive"> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isFile()) return "archive";
+  if (found?.isDirectory()) return "folder";
+  throw new SandboxerError("invalid_request", `the rootfs ${path} is neither a folder nor an archive`);
+}
+
+/** On the hot path of every create: the host image is looked at once, a rootfs not at all. */
 export function openImages(imagesDir: string, store: ImageStore, sensitive: Sensitive): Images {
   let host: Promise<Made> | undefined;
-  const plain = async (image: Image, context: Pick<CreateContext, "progress" | "signal">): Promise<Made> => {
+  const plain = async (
+    image: Image,
+    context: Pick<CreateContext, "progress" | "signal">,
+    unseen: boolean,
+  ): Promise<Made> => {
     if (image.kind === "oci") return store.madeOf(image.ref, context);
     if (image.kind === "rootfs") {
-      const found = await stat(image.path, { bigint: true }).catch(() => undefined);
-      if (found?.isFile()) return store.madeOfTarball(image.path);
-      if (!found?.isDirectory()) {
-        throw new SandboxerError(
-          "invalid_request",
-          `the rootfs ${image.path} is neither a folder nor an archive`,
-        );
-      }
+      if (!unseen && (await kindOf(image.path)) === "archive") return store.madeOfTarball(image.path);
       const folder = { lowers: [image.path], judgesLowers: true, addsUser: true, ...sensitive };
-      const identity = identityOf(image.path, found);
+      const identity = identityOf(image.path);
       return { root: { ...folder, mounts: [], tmpfs: ["/tmp"] }, env: {}, identity };
     }
     host ??= prepareHostImage(imagesDir).then(
@@ -48,8 +60,8 @@ export function openImages(imagesDir: string, store: ImageStore, sensitive: Sens
     return withTools(await host, image.tools ?? [], sensitive);
   };
   return {
-    async madeOf(image, context) {
-      const made = await plain(image, context);
+    async madeOf(image, context, unseen = false) {
+      const made = await plain(image, context, unseen);
       const { setupKey } = context;
       const tree = setupKey === undefined ? undefined : await store.treeOfSetup(setupKey);
       if (tree === undefined) return { ...made, isSetUp: false };

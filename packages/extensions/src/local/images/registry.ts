@@ -35,15 +35,16 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/;
 export function openRegistry(
   host: string,
   repository: string,
-  { plainHttp = [], credentials }: RegistryOptions,
+  { plainHttp = [], credentials, registries = [] }: RegistryOptions,
   signal: AbortSignal,
 ): Registry {
   const scheme = LOOPBACK.test(host) || plainHttp.includes(host) ? "http" : "https";
   const base = `${scheme}://${host}/v2/${repository}`;
   let authorization: string | undefined;
+  const isNamed = (other: string) => other === host || registries.includes(other);
 
   const fetchOnce = (path: string, headers: Record<string, string>) =>
-    get(`${base}${path}`, { ...headers, ...(authorization && { authorization }) }, signal);
+    get(`${base}${path}`, { ...headers, ...(authorization && { authorization }) }, signal, isNamed);
 
   const authorize = async (header: string | null): Promise<string | undefined> => {
     const challenge = parseChallenge(header);
@@ -56,7 +57,7 @@ export function openRegistry(
       throw failed(`${host} asks for a token of nobody`);
     if (challenge.service) url.searchParams.set("service", challenge.service);
     url.searchParams.set("scope", challenge.scope ?? `repository:${repository}:pull`);
-    const answer = await get(url.href, basic ? { authorization: basic } : {}, signal);
+    const answer = await get(url.href, basic ? { authorization: basic } : {}, signal, isNamed);
     const body = await textOf(answer, 1 << 20, "a token");
     if (answer.status !== 200) throw refusal(answer.status, host, repository);
     const token = tokenIn(body);

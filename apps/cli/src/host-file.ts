@@ -1,0 +1,41 @@
+import { constants, createReadStream } from "node:fs";
+import { access, open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { type ErrorCode, SandboxerError } from "@sandboxer/contract";
+
+const MEANINGS: Readonly<Record<string, ErrorCode>> = {
+  ENOENT: "path_not_found",
+  ENOTDIR: "not_a_directory",
+  EISDIR: "is_a_directory",
+  EEXIST: "path_exists",
+  EACCES: "permission_denied",
+  EPERM: "permission_denied",
+  EROFS: "permission_denied",
+};
+
+/** A file of this machine, opened before anything else begins. */
+export async function readHostFile(path: string): Promise<AsyncIterable<Uint8Array>> {
+  const file = await open(path).catch((error) => {
+    throw aboutPath(path, error);
+  });
+  if ((await file.stat()).isDirectory()) {
+    await file.close();
+    throw new SandboxerError("is_a_directory", `${path} is a folder`, { hint: "Name a file." });
+  }
+  return createReadStream(path, { fd: file });
+}
+
+/** Whether a file can be made there, asked before anything else begins. */
+export async function needFolderOf(path: string): Promise<void> {
+  const folder = dirname(path);
+  await access(folder, constants.W_OK).catch((error) => {
+    throw aboutPath(folder, error);
+  });
+}
+
+function aboutPath(path: string, error: NodeJS.ErrnoException): unknown {
+  const code = MEANINGS[error.code ?? ""];
+  if (!code) return error;
+  const hint = "Check the path; it is one of this machine's.";
+  return new SandboxerError(code, `cannot use ${path}: ${error.code}`, { hint, cause: error });
+}

@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { type Principal, type Process, type ProcessInfo, SandboxerError } from "@sandboxer/contract";
+import type { Core } from "@sandboxer/core";
+import { z } from "zod";
+import type { Language, Speech } from "./languages.ts";
+import type { Line } from "./translate.ts";
+
+/** What a runner is started for. It stands in its own arguments, where the next gateway finds it. */
+const purposeSchema = z.object({
+  context: z.string().max(64),
+  language: z.string(),
+  cwd: z.string(),
+  mark: z.string().optional(),
+});
+export type Purpose = z.output<typeof purposeSchema>;
+
+export interface Runner {
+  readonly process: Process;
+  readonly speech: Speech;
+  readonly events: ReturnType<Process["events"][typeof Symbol.asyncIterator]>;
+}
+
+export async function startRunner(
+  core: Core,
+  principal: Principal,
+  sandboxId: string,
+  language: Language,
+  purpose: Omit<Purpose, "mark">,
+): Promise<Runner> {
+  const speech = language.start();
+  const said = JSON.stringify({ ...purpose, ...(speech.mark !== undefined && { mark: speech.mark }) });
+  const process = await core
+    .exec(principal, sandboxId, { argv: [...speech.argv, said], cwd: purpose.cwd, stdin: true })
+    .catch((error) => {
+      if (SandboxerError.from(error).code !== "command_not_found") throw error;
+      throw new SandboxerError("invalid_request", `this sandbox has nothing that runs ${language.name}`);
+    });
+  return { process, speech, events: process.events[Symbol.asyncIterator]() };
+}
+
+export function purposeOf({ argv, exit }: ProcessInfo): Purpose | undefined {
+  if (exit || !argv.at(-1)?.startsWith('{"context":')) return undefined;
+  try {
+    return purposeSchema.parse(JSON.parse(argv.at(-1) ?? ""));
+  } catch {
+    return undefined;
+  }
+}
+
+/** One that another gateway has started, once it has nothing more to say of what that one asked. */
+export async function findRunner(
+  core: Core,
+  principal: Principal,
+  sandboxId: string,
+  language: Language,
+  contextId: string,
+): Promise<Runner | undefined> {
+  const running = (await core.ps(principal, sandboxId)).findLast(
+    (one) => purposeOf(one)?.context === contextId,
+  );
+  if (!running) return undefined;
+  const from = { stdout: running.stdoutBytes, stderr: running.stderrBytes };
+  const process = await core.attachProcess(principal, sandboxId, running.id, from);
+  const speech = language.start(purposeOf(running)?.mark);
+  const runner = { process, speech, events: process.events[Symbol.asyncIterator]() };
+  const word = `here-${randomUUID()}`;
+  let isHeard = false;
+  for await (const line of linesOf(runner, language.saying(word))) {
+    if (line.type === "stdout" && String(line.text).includes(word)) isHeard = true;
+    if (line.type === "end_of_execution" && isHeard) return runner;
+  }
+  return undefined;
+}
+
+/** What it says from now on, until it ends. */
+export async function* linesOf(
+  { process, speech, events }: Runner,
+  code: string,
+  env: Readonly<Record<string, string>> = {},
+): AsyncGenerator<Line> {
+  await process.writeStdin(Buffer.from(speech.say(code, env)));
+  for (;;) {
+    const { done, value } = await events.next();
+    if (done || value.type === "exit") return;
+    yield* speech.hear(value.type, value.data);
+  }
+}
