@@ -100,8 +100,7 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
   return {
     async claim(members, identity) {
       const shape = shapes.get(keyOf(members));
-      if (!shape?.ready.length) return undefined;
-      const one = takeFrom(shape, discard);
+      const one = shape && takeFrom(shape, discard);
       if (!one) return undefined;
       // Looked at while hold and the sandbox are asked, who take longer.
       const found = identity?.look().catch(() => "nothing");
