@@ -15,6 +15,18 @@ fn entries(sandbox: &mut Client, path: &str, depth: u32) -> Vec<Value> {
 }
 
 #[test]
+fn what_is_listed_is_called_by_its_plain_path() {
+    in_every_mode(|world| {
+        let mut sandbox = world.create(&id("plain"));
+        sandbox.sh("echo x > c.py");
+        for path in [".", "./.", "/home/./user", "/home//user/"] {
+            let listed = entries(&mut sandbox, path, 1);
+            assert!(listed.iter().any(|entry| entry["path"] == "/home/user/c.py"), "{listed:?}");
+        }
+    });
+}
+
+#[test]
 fn five_mebibytes_go_in_and_come_out() {
     in_every_mode(|world| {
         let mut sandbox = world.create(&id("roundtrip"));

@@ -14,7 +14,7 @@ use crate::wire::{MOST_DATA, STDOUT};
 use serde_json::json;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub struct Listing {
     base: OwnedFd,
@@ -51,7 +51,7 @@ impl Listing {
         drop(acting);
         let listing = Listing {
             base,
-            shown: PathBuf::from(path),
+            shown: Path::new(&path).components().collect(),
             user,
             depth,
             pending: VecDeque::new(),
