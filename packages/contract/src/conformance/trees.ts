@@ -95,6 +95,8 @@ export const treeCases: Case[] = [
       await shell(sandbox, "echo x > seen/file");
       await hears("created file");
       await hears("changed file");
+      await sandbox.files.write("seen/whole", [new TextEncoder().encode("z")]);
+      await hears("created whole");
       await shell(sandbox, "mkdir -p seen/new/deep && echo y > seen/new/deep/leaf && chmod 600 seen/old");
       await hears("created new/deep/leaf");
       await hears("attributes old");
@@ -106,6 +108,7 @@ export const treeCases: Case[] = [
       await hears("removed file");
       watch.close();
       await listening;
+      ok(!heard.some((line) => line.includes(".boxd-")), `heard ${heard}`);
       await refuses("not_a_directory", () => sandbox.files.watch("/etc/passwd"));
     },
   },

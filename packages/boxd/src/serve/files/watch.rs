@@ -1,5 +1,6 @@
 //! Telling of changes below a directory as they happen.
 
+use super::write::is_draft;
 use super::{act_as, place};
 use crate::serve::Server;
 use crate::serve::confine::Identity;
@@ -144,6 +145,9 @@ impl Watching {
         if notice.is(libc::IN_IGNORED | libc::IN_DELETE_SELF) {
             self.directories.remove(&notice.watch);
             self.is_over |= directory.as_os_str().is_empty();
+            return;
+        }
+        if is_draft(&notice.name) {
             return;
         }
         let path = directory.join(&notice.name);

@@ -11,6 +11,7 @@ use crate::sys::path::{self, HERE, NO_MAGIC};
 use crate::wire::failure::Failure;
 use crate::wire::file_request::Write as Request;
 use serde_json::{Value, json};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::os::fd::AsFd;
@@ -108,8 +109,18 @@ fn draft_of(path: &str, mode: Option<u32>) -> Result<(File, Draft), Failure> {
     Ok((File::from(file), draft))
 }
 
+const DRAFT: &str = ".boxd-";
+
 fn draft_name() -> io::Result<String> {
     let mut random = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut random)?;
-    Ok(format!(".boxd-{:016x}", u64::from_ne_bytes(random)))
+    Ok(format!("{DRAFT}{:016x}", u64::from_ne_bytes(random)))
+}
+
+/// Whether it is the name of something that is being written.
+pub fn is_draft(name: &OsStr) -> bool {
+    let digits = name.to_str().and_then(|name| name.strip_prefix(DRAFT));
+    digits.is_some_and(|digits| {
+        digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
 }
