@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { bringProbe, type Engine, openEngine, run, shell, start, withFolder } from "./engine.ts";
@@ -87,7 +88,7 @@ describe("descriptors and the runtime's own binary", () => {
       await engine.destroy(box);
     };
     for (let index = 0; index < 10; index++) await cycle();
-    const grown = growthOf({ hold, serve: first, client: process.pid });
+    const grown = await growthOf({ hold, serve: first, client: process.pid });
     for (let index = 0; index < 200; index++) await cycle();
     await expect.poll(grown, SOON).toEqual([]);
   }, 180_000);
@@ -102,7 +103,7 @@ describe("descriptors and the runtime's own binary", () => {
       client.close();
     };
     for (let index = 0; index < 10; index++) await cycle(index);
-    const grown = growthOf({ hold, serve: first, client: process.pid });
+    const grown = await growthOf({ hold, serve: first, client: process.pid });
     for (let index = 0; index < 1_000; index++) await cycle(index);
     await expect.poll(grown, SOON).toEqual([]);
   }, 180_000);
@@ -124,12 +125,25 @@ describe("descriptors and the runtime's own binary", () => {
 const SOON = { timeout: 20_000 };
 
 /** Who has more than two descriptors more than now, whenever it is asked. */
-function growthOf(pids: Readonly<Record<string, number>>): () => string[] {
-  const count = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
-  const before = Object.entries(pids).map(([name, pid]) => ({ name, pid, had: count(pid) }));
+async function growthOf(pids: Readonly<Record<string, number>>): Promise<() => string[]> {
+  const count = () => Object.entries(pids).map(([name, pid]) => ({ name, has: countOf(pid) }));
+  const before = await settled(count);
   return () =>
-    before.flatMap(({ name, pid, had }) => {
-      const by = count(pid) - had;
+    count().flatMap(({ name, has }, at) => {
+      const by = has - (before[at]?.has ?? 0);
       return by > 2 ? [`${name} by ${by}`] : [];
     });
+}
+
+const countOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
+
+/** hold makes things ahead when nobody asks for anything: until then it has fewer. */
+async function settled<T>(look: () => T): Promise<T> {
+  for (let [seen, same] = [look(), 0]; ; ) {
+    await setTimeout(100);
+    const now = look();
+    same = JSON.stringify(now) === JSON.stringify(seen) ? same + 1 : 0;
+    seen = now;
+    if (same === 5) return now;
+  }
 }

@@ -37,7 +37,7 @@ it("says where it ran and why, how long, what it cost and for whom", async () =>
     why: {
       policy: "lowest-cost",
       candidates: ["cheap", "dear"],
-      rejected: [{ extensionId: "beyond", reason: expect.stringContaining("8000000") }],
+      rejected: [{ extensionId: "beyond", reason: expect.stringContaining("$8.00") }],
       attempts: [{ extensionId: "cheap", error: { code: "capacity_exhausted" } }, { extensionId: "dear" }],
     },
     cost: { microUsdPerHour: 7_200_000, chargedMicroUsd: ended.costMicroUsd, heldMicroUsd: 0 },
