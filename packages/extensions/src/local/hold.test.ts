@@ -73,4 +73,15 @@ describe("creating through hold", () => {
     const { boxes } = await hold.call("list");
     expect((boxes as { id: string }[]).map((box) => box.id).sort()).toEqual([first, id].sort());
   });
+
+  it("starts no hold once it is closed", async () => {
+    const other = createHold(join(dir, "other"), findBoxd());
+    await other.call("list");
+    other.close();
+    endProcessesOf(join(dir, "other"));
+    // By then it knows that its connection is over.
+    await sleep(READY_AFTER_MS);
+    await expect(other.call("list")).rejects.toMatchObject({ code: "extension_failed" });
+    expect(await other.isThere()).toBe(false);
+  });
 });

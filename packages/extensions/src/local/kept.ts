@@ -1,3 +1,4 @@
+import { SandboxerError } from "@sandboxer/contract";
 import type { Connection } from "../_kit/boxd/connection.ts";
 
 /** A hold that cannot stay up is not started over and over without a pause. */
@@ -28,6 +29,8 @@ export function createKept(connect: () => Promise<Connection>): Kept {
   const tethers = new Set<string>();
 
   const keep = (): Promise<Connection> => {
+    // A sandbox whose end is still being looked into must not bring hold back.
+    if (closed) return Promise.reject(new SandboxerError("extension_failed", "the engine is closed here"));
     kept ??= connect().then(
       async (connection) => {
         void connection.closed.then(revive);
