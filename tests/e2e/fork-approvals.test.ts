@@ -33,8 +33,8 @@ describe("a fork that somebody has to allow", () => {
     agent = await core.authenticate((await core.createKey(root, { kind: "agent" })).apiKey);
   });
   afterAll(async () => {
-    for (const close of closing) await close();
     await engine.close();
+    for (const close of closing) await close();
     rmSync(folder, { recursive: true });
   });
 

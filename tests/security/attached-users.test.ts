@@ -50,8 +50,8 @@ describe("a team in one sandbox", () => {
   });
   afterAll(async () => {
     await core.destroy(owner, sandboxId);
-    for (const close of closing) await close();
     await engine.close();
+    for (const close of closing) await close();
     rmSync(folder, { recursive: true });
   });
 
