@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { networkInterfaces } from "node:os";
+import { ownAddresses } from "./own-addresses.ts";
 
 /** What no rule can open: this machine itself, the link it is on, clouds' credentials, everybody. */
 const NEVER_V4 = [
@@ -46,17 +46,17 @@ const privateV6 = listOf([], [PRIVATE_V6]);
 export type Reach = "open" | "inside" | "never";
 
 /** `own` are addresses of this machine, whatever network they are in. */
-export function reachOf(address: string, own: ReadonlySet<string> = ownAddresses()): Reach {
+export function reachOf(address: string, own: BlockList = ownAddresses()): Reach {
   const family = isIP(address);
   const kind = family === 4 ? "ipv4" : "ipv6";
   if (family === 0 || address.includes("%") || never.check(address, kind)) return "never";
   // Also when it is an address of this machine's own, as ::1 is.
   if (family === 6 && !globalV6.check(address, kind) && !privateV6.check(address, kind)) return "never";
-  return inside.check(address, kind) || own.has(address) ? "inside" : "open";
+  return inside.check(address, kind) || own.check(address, kind) ? "inside" : "open";
 }
 
 /** Whether this address may be dialled by a rule that names these networks. */
-export function mayDial(address: string, cidrs: readonly string[], own?: ReadonlySet<string>): boolean {
+export function mayDial(address: string, cidrs: readonly string[], own?: BlockList): boolean {
   const reach = reachOf(address, own);
   return reach === "open" || (reach === "inside" && cidrs.some((cidr) => contains(cidr, address)));
 }
@@ -68,11 +68,6 @@ function contains(cidr: string, address: string): boolean {
   const list = new BlockList();
   list.addSubnet(net, Number(prefix), family === 4 ? "ipv4" : "ipv6");
   return list.check(address, family === 4 ? "ipv4" : "ipv6");
-}
-
-export function ownAddresses(): ReadonlySet<string> {
-  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  return new Set(all.map(({ address }) => address));
 }
 
 type Nets = readonly (readonly [string, number])[];
