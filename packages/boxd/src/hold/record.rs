@@ -164,6 +164,11 @@ impl Record {
         self
     }
 
+    /// Nothing is mounted in it that somebody wants to have free the moment it ends.
+    pub fn has_only_ours(&self) -> bool {
+        self.has_disk && self.keeps.is_none() && self.workspace.is_none() && self.layers.is_empty()
+    }
+
     /// Its control groups keep the name of the id it was made with.
     pub fn is_known_as(&self, id: &str) -> bool {
         self.id == id || self.made_as.as_deref() == Some(id)
