@@ -9,7 +9,7 @@ use support::{World, host, id, in_every_mode, wait_until};
 fn made_ahead(world: &World, pooled: &str) -> support::client::Client {
     let mut request = world.request(pooled);
     request["pooled"] = json!(true);
-    request["ttlMs"] = json!(60_000);
+    request["ttlMs"] = json!(600_000);
     world.create_with(request).expect("a sandbox")
 }
 
@@ -116,5 +116,22 @@ fn a_hold_that_dies_within_a_claim_has_made_it() {
         assert_eq!(world.reconnect(&own).exec(&["echo", "ok"]).text(), "ok\n");
         assert!(world.destroy(&own));
         wait_until("the folder is removed", || world.is_empty());
+    });
+}
+
+/// RE-4: whoever made it ahead is gone with hold, and nobody else knows of it.
+#[test]
+fn re_4_one_that_nobody_comes_back_for_ends_soon_after_hold_has() {
+    in_every_mode(|world| {
+        let (wanted, left) = (id("wanted"), id("left"));
+        let _connections = [made_ahead(world, &wanted), made_ahead(world, &left)];
+        world.stop(libc::SIGKILL);
+        assert!(world.start().success());
+        let mut client = world.hold();
+        client.ask(json!({"op": "tether", "id": wanted})).end();
+        wait_until("one has ended", || world.boxes().len() == 1);
+        assert_eq!(world.boxes()[0]["id"], json!(wanted));
+        assert!(world.destroy(&wanted));
+        wait_until("the folders are removed", || world.is_empty());
     });
 }

@@ -176,7 +176,7 @@ impl Hold {
 }
 
 /// A request to end that is under way can only be hastened, and what is to go cannot be kept.
-fn end(sandbox: &mut Sandbox, grace: Duration, keeps: bool) {
+pub fn end(sandbox: &mut Sandbox, grace: Duration, keeps: bool) {
     let now = Instant::now();
     let kill_at = now.checked_add(grace).unwrap_or(now);
     let earlier = sandbox.ending.as_ref().and_then(|ending| ending.kill_at);

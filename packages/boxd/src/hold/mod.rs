@@ -21,6 +21,7 @@ mod layers;
 mod log;
 mod means;
 mod metrics;
+mod orphans;
 mod pause;
 mod record;
 mod registry;

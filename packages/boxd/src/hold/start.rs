@@ -2,6 +2,7 @@
 
 use super::folder::Folder;
 use super::means::Means;
+use super::orphans::Orphans;
 use super::registry::Registry;
 use super::share::Sharing;
 use super::source::Source;
@@ -48,6 +49,7 @@ impl Hold {
             epoll,
             clients: BTreeMap::new(),
             registry: Registry::default(),
+            orphans: Orphans::among(&living),
             resting,
             sharing: Sharing::default(),
             spares,

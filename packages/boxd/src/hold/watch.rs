@@ -3,6 +3,7 @@
 use super::client::Client;
 use super::folder::Folder;
 use super::means::Means;
+use super::orphans::Orphans;
 use super::registry::Registry;
 use super::rest::Resting;
 use super::share::Sharing;
@@ -30,6 +31,7 @@ pub struct Hold {
     pub epoll: Epoll,
     pub clients: BTreeMap<u32, Client>,
     pub registry: Registry,
+    pub orphans: Orphans,
     pub spares: Spares,
     pub waiters: Waiters,
     /// Sandboxes of which nothing runs, with their disks.
@@ -69,6 +71,7 @@ impl Hold {
             }
             self.end_what_is_untethered();
             self.end_what_is_due();
+            self.end_orphans_when_due();
             self.forget_what_was_kept_long_enough();
             self.check_pauses();
             self.tidy();
@@ -116,7 +119,7 @@ impl Hold {
 
     fn patience(&self) -> Option<Duration> {
         let idle_end = self.idle_since.zip(self.idle_exit).map(|(since, limit)| since + limit);
-        let ends = [self.next_ending(), self.resting.next_end(), idle_end];
+        let ends = [self.next_ending(), self.orphans.due(), self.resting.next_end(), idle_end];
         let spares = [self.spares.due(), self.waiters.due(), self.means.disks.due()];
         [self.next_check(), self.trash.due(), self.leftovers.due()]
             .into_iter()
