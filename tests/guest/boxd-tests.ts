@@ -6,7 +6,7 @@ import type { GuestSuite } from "./suites.ts";
 const BOXD = fileURLToPath(new URL("../../packages/boxd", import.meta.url));
 
 /** Of boxd's own tests, the files whose promises the kernel keeps; each becomes a program. */
-export const BOXD_TESTS = ["lifecycle", "limits", "posture"] as const;
+export const BOXD_TESTS = ["lifecycle", "limits", "posture", "waiting"] as const;
 
 export interface BoxdTests {
   /** For `inGuest`. */

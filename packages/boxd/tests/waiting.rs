@@ -8,12 +8,9 @@ use std::fs;
 use std::path::Path;
 use support::{World, as_root, host, id, wait_until};
 
-/// Where groups cannot get another name, nobody waits.
-fn where_some_wait(test: impl Fn(&World)) {
-    match Path::new("/sys/fs/cgroup/cgroup.controllers").exists() {
-        true => println!("control groups of version 2: nothing to test"),
-        false => as_root(test),
-    }
+/// Whether groups keep the name they were made with.
+fn are_unified() -> bool {
+    Path::new("/sys/fs/cgroup/cgroup.controllers").exists()
 }
 
 /// Those that are ready: they see nothing but what every sandbox has.
@@ -49,9 +46,8 @@ fn groups_of(pid: i32) -> Vec<String> {
 
 #[test]
 fn one_that_waits_has_nothing_of_the_host_and_becomes_one_sandbox() {
-    where_some_wait(|world| {
-        let before = wait_for_two(world);
-        for &pid in &before {
+    as_root(|world| {
+        for pid in wait_for_two(world) {
             let mounts = fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap();
             let kinds: BTreeSet<&str> = mounts
                 .lines()
@@ -63,20 +59,21 @@ fn one_that_waits_has_nothing_of_the_host_and_becomes_one_sandbox() {
             let uid = host::status(pid, "Uid").split_whitespace().next().unwrap().parse::<u32>();
             assert!(uid.unwrap() >= 0x1000_0000, "it is nobody outside");
         }
+        let mut used = BTreeSet::new();
         for name in ["first", "second"] {
+            let ready = wait_for_two(world);
             let mut sandbox = world.create(&id(name));
             assert_eq!(sandbox.exec(&["id", "-u"]).text(), "1000\n");
             let pid = world.pid_of(&id(name));
-            assert!(before.contains(&pid), "{pid} waited");
+            assert!(ready.contains(&pid), "{pid} waited");
+            assert!(used.insert(pid), "none is used twice");
             for group in groups_of(pid) {
-                assert!(group.ends_with(&id(name)), "{group}");
+                let is_its_own = group.ends_with(&id(name));
+                assert!(is_its_own || are_unified() && group.contains("/waiting-"), "{group}");
             }
         }
-        assert_ne!(world.pid_of(&id("first")), world.pid_of(&id("second")));
-        let after = wait_for_two(world);
-        assert!(after.is_disjoint(&before), "none is used twice");
-        let maps: BTreeSet<String> = before
-            .union(&after)
+        let maps: BTreeSet<String> = used
+            .union(&wait_for_two(world))
             .map(|pid| fs::read_to_string(format!("/proc/{pid}/uid_map")).unwrap())
             .collect();
         assert_eq!(maps.len(), 4, "each has ids of its own: {maps:?}");
@@ -85,7 +82,7 @@ fn one_that_waits_has_nothing_of_the_host_and_becomes_one_sandbox() {
 
 #[test]
 fn they_end_with_hold_however_it_ends() {
-    where_some_wait(|world| {
+    as_root(|world| {
         let mut ended = BTreeSet::new();
         for signal in [libc::SIGKILL, libc::SIGTERM] {
             let before = wait_for_two(world);
@@ -106,8 +103,26 @@ fn they_end_with_hold_however_it_ends() {
 }
 
 #[test]
+fn the_groups_of_one_that_became_a_sandbox_outlive_hold_with_it() {
+    as_root(|world| {
+        wait_for_two(world);
+        world.create(&id("stays"));
+        let pid = world.pid_of(&id("stays"));
+        let groups = groups_of(pid);
+        assert!(!groups.is_empty());
+        world.stop(libc::SIGKILL);
+        assert!(world.start().success());
+        wait_for_two(world);
+        assert_eq!(groups_of(pid), groups);
+        assert!(world.destroy(&id("stays")));
+        let name = groups[0].rsplit('/').next().unwrap();
+        wait_until("its groups are gone", || host::groups_named(name).is_empty());
+    });
+}
+
+#[test]
 fn one_that_was_ended_is_not_taken_for_one_that_waits() {
-    where_some_wait(|world| {
+    as_root(|world| {
         for pid in wait_for_two(world) {
             host::kill(pid, libc::SIGKILL);
             wait_until("it is dead", || !host::is_alive(pid));
@@ -120,7 +135,7 @@ fn one_that_was_ended_is_not_taken_for_one_that_waits() {
 
 #[test]
 fn what_is_asked_for_is_what_it_becomes() {
-    where_some_wait(|world| {
+    as_root(|world| {
         let before = wait_for_two(world);
         let mut request = world.request(&id("asked"));
         request["hostname"] = json!("another");
@@ -128,10 +143,11 @@ fn what_is_asked_for_is_what_it_becomes() {
         request["limits"] = json!({"pids": 40, "openFiles": 99, "diskBytes": 32 << 20});
         let mut sandbox = world.create_with(request).expect("a sandbox");
         assert!(before.contains(&world.pid_of(&id("asked"))));
-        let told = sandbox.sh("hostname; echo $GREETING; ulimit -n").text();
+        let told = sandbox.sh("cat /proc/sys/kernel/hostname; echo $GREETING; ulimit -n").text();
         assert_eq!(told, "another\nhello\n99\n");
         let pid = world.pid_of(&id("asked"));
-        let limits: Vec<String> = host::groups_named(&id("asked"))
+        let name = groups_of(pid)[0].rsplit('/').next().unwrap().to_string();
+        let limits: Vec<String> = host::groups_named(&name)
             .iter()
             .filter_map(|group| fs::read_to_string(group.join("pids.max")).ok())
             .collect();

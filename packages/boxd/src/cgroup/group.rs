@@ -47,13 +47,20 @@ impl Group {
         Ok(())
     }
 
-    /// Only where each controller has its own hierarchy.
+    /// In version 2 a group has its name for good, and stays what it is called.
     pub fn rename(&mut self, id: &str) -> io::Result<()> {
+        if self.unified().is_some() {
+            return Ok(());
+        }
         for folder in distinct(&self.places) {
             fs::rename(folder, folder.with_file_name(id))?;
         }
         self.places.values_mut().for_each(|folder| folder.set_file_name(id));
         Ok(())
+    }
+
+    pub fn is_called(&self, name: &str) -> bool {
+        self.places.values().any(|folder| folder.ends_with(name))
     }
 
     pub fn set(&self, limits: &Limits) -> io::Result<()> {

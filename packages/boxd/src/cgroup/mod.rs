@@ -68,7 +68,7 @@ impl Groups {
     }
 
     /// All controllers share one hierarchy, of version 2.
-    pub fn are_unified(&self) -> bool {
+    fn are_unified(&self) -> bool {
         self.places.contains_key(UNIFIED)
     }
 

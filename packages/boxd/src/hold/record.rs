@@ -169,7 +169,7 @@ impl Record {
         self.has_disk && self.keeps.is_none() && self.workspace.is_none() && self.layers.is_empty()
     }
 
-    /// Its control groups keep the name of the id it was made with.
+    /// Its folder may still have the name of the id that it was made with.
     pub fn is_known_as(&self, id: &str) -> bool {
         self.id == id || self.made_as.as_deref() == Some(id)
     }

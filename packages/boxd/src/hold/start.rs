@@ -34,7 +34,8 @@ impl Hold {
         let means = Means::find(&folder);
         let tools = Tools::make(&folder.tools(), !living.is_empty()).map_err(failed)?;
         let mut leftovers = Leftovers::default();
-        let is_alive = |id: &str| living.iter().any(|sandbox| sandbox.record.is_known_as(id));
+        let groups = || living.iter().filter_map(|sandbox| sandbox.record.group.as_ref());
+        let is_alive = |name: &str| groups().any(|group| group.is_called(name));
         leftovers.sweep(&folder.group_diary(), &means.groups, is_alive).map_err(failed)?;
         let listener = folder.listen()?;
         let socket = folder.socket_identity();

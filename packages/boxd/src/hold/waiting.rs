@@ -9,8 +9,8 @@ use super::record::start_time;
 use super::watch::Hold;
 use crate::cgroup::{Entry, Group, Leftovers};
 use crate::setup::idmap::{IdMap, IdSupply};
-use crate::sys::process::{self, Clone};
-use crate::sys::{poll, unix_socket};
+use crate::sys::process::{self, Clone, FileLimit};
+use crate::sys::{poll, time, unix_socket};
 use crate::wire::hold_request::Create;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -108,9 +108,8 @@ impl Hold {
             return;
         }
         self.waiters.due = None;
-        // Who shares ids with hold's user needs the host's folders in sight; a group of the second
-        // version cannot be given another name.
-        if self.means.ids != IdSupply::Ranges || self.means.groups.are_unified() {
+        // Who shares ids with hold's user needs the host's folders in sight.
+        if self.means.ids != IdSupply::Ranges {
             return;
         }
         match self.make_waiting() {
@@ -128,28 +127,13 @@ impl Hold {
     fn make_waiting(&mut self) -> io::Result<Waiting> {
         let ids = self.choose_ids(false)?;
         self.waiters.count += 1;
-        let name = format!("waiting-{}", self.waiters.count);
+        // Sandboxes of an earlier hold may still have theirs.
+        let name = format!("waiting-{}-{}", time::since_boot_ms(), self.waiters.count);
         let group = self.means.groups.make(&name, &Default::default())?;
-        let (ours, theirs) = unix_socket::message_pair()?;
-        let limits = self.limits;
-        let born = ids.charged_to(false, || match process::clone_into(process::EVERY_NAMESPACE)? {
-            Clone::Parent { pid, pidfd } => Ok((pid, pidfd)),
-            Clone::Child => infancy::wait_to_be_born(ids, theirs, limits),
-        });
-        let tell = |pid| {
-            ids.write(pid)?;
-            let doors = match group.as_ref().map(Group::entry).transpose()? {
-                Some(Entry::Doors(doors)) => doors,
-                _ => Vec::new(),
-            };
-            unix_socket::send(&ours, b"ids", &doors)?;
-            start_time(pid)
-        };
-        let told =
-            born.and_then(|(pid, pidfd)| tell(pid).map(|start_time| (pid, start_time, pidfd)));
-        match told {
+        let (socket, theirs) = unix_socket::message_pair()?;
+        match give_birth(ids, group.as_ref(), &socket, theirs, self.limits) {
             Ok((pid, start_time, pidfd)) => {
-                Ok(Waiting { ids, pid, start_time, pidfd, socket: ours, group })
+                Ok(Waiting { ids, pid, start_time, pidfd, socket, group })
             }
             Err(error) => {
                 // Without its socket it ends by itself.
@@ -158,4 +142,29 @@ impl Hold {
             }
         }
     }
+}
+
+/// Into the group where the kernel can do that; else it is let in once it has ids.
+fn give_birth(
+    ids: IdMap,
+    group: Option<&Group>,
+    socket: &OwnedFd,
+    theirs: OwnedFd,
+    limits: FileLimit,
+) -> io::Result<(i32, u64, OwnedFd)> {
+    let (cradle, doors) = match group.map(Group::entry).transpose()? {
+        Some(Entry::Folder(folder)) => (Some(folder), Vec::new()),
+        Some(Entry::Doors(doors)) => (None, doors),
+        None => (None, Vec::new()),
+    };
+    let cradle = cradle.as_ref().map(AsFd::as_fd);
+    let (pid, pidfd) = ids.charged_to(cradle.is_some(), || {
+        match process::clone_into_group(process::EVERY_NAMESPACE, cradle)? {
+            Clone::Parent { pid, pidfd } => Ok((pid, pidfd)),
+            Clone::Child => infancy::wait_to_be_born(ids, theirs, limits),
+        }
+    })?;
+    ids.write(pid)?;
+    unix_socket::send(socket, b"ids", &doors)?;
+    Ok((pid, start_time(pid)?, pidfd))
 }
