@@ -238,6 +238,7 @@ export {
   WORKSPACE_REACH,
 } from "./profile.ts";
 export { type Reachability, reachabilitySchema } from "./reachability.ts";
+export { type Reached, type ReachedPlace, reachedSchema } from "./reached.ts";
 export { type Receipt, receiptSchema } from "./receipt.ts";
 export { DEFAULT_RESOURCES, type Resources, resourcesSchema } from "./resources.ts";
 export { REUSE_SCOPES, type Reuse, reuseSchema } from "./reuse.ts";

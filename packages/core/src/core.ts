@@ -180,7 +180,7 @@ export interface Core {
   setBudget(principal: Principal, body: SetBudgetBody): Promise<Budget>;
   /** What a derived key with a budget may spend in all; the difference is its giver's. */
   setKeyBudget(principal: Principal, keyId: string, body: SetKeyBudgetBody): Promise<Budget>;
-  /** Where it ran and why, how long, what it cost, and for whom. */
+  /** Where it ran and why, what it reached, how long, what it cost, and for whom. */
   receipt(principal: Principal, idOrName: string): Promise<Receipt>;
   /** Stops every process where it is; of what is paused, succeeds. Its time runs on. */
   pause(principal: Principal, idOrName: string): Promise<Sandbox>;

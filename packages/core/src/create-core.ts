@@ -4,6 +4,7 @@ import { createBackground } from "./background.ts";
 import type { Core } from "./core.ts";
 import { recordIfDenied } from "./events/denials.ts";
 import { recordMisuses } from "./events/misuses.ts";
+import { recordReaching } from "./events/reaching.ts";
 import type { House } from "./house.ts";
 import { type CoreOptions, openHouse } from "./open-house.ts";
 import { verbsOf } from "./verbs.ts";
@@ -16,6 +17,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const background = createBackground(house);
   if (house.guard) {
     recordMisuses(house, house.guard);
+    recordReaching(house, house.guard);
     answerAsks(house, house.guard);
   }
   const verb = onlyOurErrors(house);
