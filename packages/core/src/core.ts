@@ -156,6 +156,7 @@ export interface Core {
     principal: Principal,
     source: AsyncIterable<Uint8Array>,
     options?: ImportOptions,
+    once?: Once,
   ): Promise<Snapshot>;
   /** The images that extensions keep. */
   listImages(principal: Principal): Promise<KeptImage[]>;
