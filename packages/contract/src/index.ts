@@ -134,8 +134,6 @@ export {
   type Key,
   keyListSchema,
   keySchema,
-  ROLES,
-  type Role,
   revokedKeysSchema,
   roleSchema,
   type Whoami,
@@ -246,13 +244,12 @@ export {
   type Access,
   accessSchema,
   networkRuleSchema,
-  OPERATIONS,
-  type Operation,
   operationSchema,
   type Rights,
   rightsSchema,
   secretNameSchema,
 } from "./rights.ts";
+export { OPERATIONS, type Operation, ROLES, type Role } from "./roles.ts";
 export { ROUTING_POLICIES, type RoutePlan, type Routing, routePlanSchema, routingSchema } from "./routing.ts";
 export { type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
@@ -326,6 +323,7 @@ export {
   createVolumeBodySchema,
   type Volume,
   volumeListSchema,
+  volumeNameSchema,
   volumeSchema,
 } from "./volume.ts";
 export {
