@@ -1,10 +1,11 @@
 import type { Core } from "@sandboxer/core";
-import type { Command } from "commander";
 import { expect, it } from "vitest";
 import { buildProgram } from "../apps/cli/src/program.ts";
 import { documentOf } from "../apps/gateway/src/openapi/document.ts";
 import { ROUTES } from "../apps/gateway/src/rest/table.ts";
 import { verbsOf } from "../packages/core/src/verbs.ts";
+
+type Command = Awaited<ReturnType<typeof buildProgram>>;
 
 interface Ways {
   readonly rest: readonly string[];

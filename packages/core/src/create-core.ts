@@ -4,7 +4,6 @@ import { createBackground } from "./background.ts";
 import type { Core } from "./core.ts";
 import { recordIfDenied } from "./events/denials.ts";
 import { recordMisuses } from "./events/misuses.ts";
-import { recordReaching } from "./events/reaching.ts";
 import type { House } from "./house.ts";
 import { type CoreOptions, openHouse } from "./open-house.ts";
 import { verbsOf } from "./verbs.ts";
@@ -17,7 +16,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const background = createBackground(house);
   if (house.guard) {
     recordMisuses(house, house.guard);
-    recordReaching(house, house.guard);
+    house.guard.onCall(house.reaching.heard);
     answerAsks(house, house.guard);
   }
   const verb = onlyOurErrors(house);

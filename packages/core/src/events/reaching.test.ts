@@ -23,7 +23,7 @@ async function open(journal?: (own: Pick<Journal, "record">) => Partial<Journal>
   const reaching = createReaching({
     store,
     clock: { nowMs: Date.now, monotonicMs: () => performance.now() },
-    journal: { ...own, ...journal?.(own) } as Journal,
+    journal: { ...own, ...journal?.(own) },
     report: () => {},
   });
   onTestFinished(() => reaching.close());

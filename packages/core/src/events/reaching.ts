@@ -1,5 +1,8 @@
-import { type Guard, type NetworkCall, type ReachedPlace, SandboxerError } from "@sandboxer/contract";
-import type { House } from "../house.ts";
+import { type NetworkCall, type ReachedPlace, SandboxerError } from "@sandboxer/contract";
+import type { Clock } from "../clock.ts";
+import type { Report } from "../report.ts";
+import type { Store } from "../store/store.ts";
+import type { Journal } from "./journal.ts";
 
 /** A place that is new is written this soon, so that a crash forgets none that was known for longer. */
 const SOON_MS = 100;
@@ -24,7 +27,12 @@ interface Seen {
   isSoon: boolean;
 }
 
-type Ground = Pick<House, "store" | "journal" | "clock" | "report">;
+interface Ground {
+  readonly store: Store;
+  readonly journal: Pick<Journal, "record">;
+  readonly clock: Clock;
+  readonly report: Report;
+}
 
 export function createReaching(ground: Ground): Reaching {
   const all = new Map<string, Seen>();
@@ -77,11 +85,6 @@ export function createReaching(ground: Ground): Reaching {
       all.clear();
     },
   };
-}
-
-/** From the guard's word, which sees what is inside only from outside. */
-export function recordReaching({ reaching }: Pick<House, "reaching">, guard: Guard): void {
-  guard.onCall(reaching.heard);
 }
 
 const NOTHING = { times: 0, upBytes: 0, downBytes: 0 };
