@@ -59,10 +59,12 @@ const GROUPS: Readonly<Record<string, Commands>> = {
   "This installation:": {
     up: () => import("./commands/up.ts"),
     images: () => import("./commands/images.ts"),
+    volumes: () => import("./commands/volumes.ts"),
     doctor: () => import("./commands/doctor.ts"),
     store: () => import("./commands/store.ts"),
     orgs: () => import("./commands/orgs.ts"),
     keys: () => import("./commands/keys.ts"),
+    whoami: () => import("./commands/whoami.ts"),
     secrets: () => import("./commands/secrets.ts"),
     approvals: () => import("./commands/approvals.ts"),
     budget: () => import("./commands/budget.ts"),

@@ -29,6 +29,7 @@ export function register(program: Command): void {
     .argument("<file>", "what export wrote")
     .option("--name <name>", "a name for it here")
     .option("--trust <fingerprint>", "the key of another installation that may vouch for it")
+    .option("--idempotency-key <key>", "asked again with the same, there is still one")
     .option("--json", "print everything about it; give errors as JSON")
     .action(importFrom);
 }
@@ -82,14 +83,20 @@ async function exportTo(idOrName: string, path: string, { json }: { json?: true 
 
 async function importFrom(
   path: string,
-  { name, trust, json }: { name?: string; trust?: string; json?: true },
+  {
+    name,
+    trust,
+    idempotencyKey,
+    json,
+  }: { name?: string; trust?: string; idempotencyKey?: string; json?: true },
 ): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const { counted } = await import("../progress.ts");
   const options = { ...(name && { name }), ...(trust && { trust }) };
+  const once = idempotencyKey === undefined ? {} : { idempotencyKey };
   const { readHostFile } = await import("../host-file.ts");
   const source = counted(await readHostFile(path));
-  const snapshot = await withClient((client) => client.snapshots.import(source, options));
+  const snapshot = await withClient((client) => client.snapshots.import(source, options, once));
   process.stdout.write(`${json ? JSON.stringify(snapshot) : snapshot.id}\n`);
   process.exit(0);
 }
