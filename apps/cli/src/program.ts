@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { guided } from "./arguments.ts";
+import { completeHelp } from "./help.ts";
 import { separated } from "./separate.ts";
 
 /** What every file in commands/ gives: it adds itself to the program. */
@@ -109,6 +110,7 @@ export async function buildProgram(
     .addHelpText("after", EXAMPLES);
   const modules = new Set(await Promise.all(wanted.map((load) => load())));
   for (const module of modules) module.register(program);
+  completeHelp(program);
   for (const command of program.commands) command.helpGroup(headingOf(command.name()));
   return program;
 }
