@@ -138,6 +138,27 @@ describe("a project in a sandbox, copy-on-write", () => {
     expect(stdout).toBe("A  second  (+0 -0)\n");
   });
 
+  it("says of one that is stopped that it is to be started, and then has everything", async () => {
+    await said("create", "--name", "kept", "--persistent", "-w", project);
+    await said("exec", "kept", "--", "sh", "-c", "echo more >> README");
+    await said("stop", "kept");
+    for (const verb of ["diff", "apply", "rollback"]) {
+      const refused = await cli.run([verb, "kept", "--json"]);
+      expect([verb, refused.code]).toEqual([verb, 75]);
+      expect(JSON.parse(refused.stderr).error).toMatchObject({
+        code: "invalid_state",
+        hint: expect.stringContaining("sandboxer start kept"),
+      });
+    }
+    const script = `cd '${project}' && ${cli.commandLine(["diff", "--stat"])}`;
+    const unnamed = promisify(execFile)("sh", ["-c", script], { env: cli.environment });
+    await expect(unnamed).rejects.toMatchObject({ stderr: expect.stringContaining("sandboxer start kept") });
+    expect(await text("README")).toBe("one\ntwo\nthree\n");
+    await said("start", "kept");
+    expect(await summary("kept")).toEqual(["M  README  (+1 -0)"]);
+    expect(await said("apply", "kept")).toBe("README\n");
+  });
+
   it("applies some, then all, and then there is nothing left to apply", async () => {
     await said("run", "--name", "edit", "-w", project, "--", "sh", "-c", EDIT);
     expect(await said("apply", "edit", "src/new", "old")).toBe("old\nsrc/new\n");
