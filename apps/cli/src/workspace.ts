@@ -58,9 +58,12 @@ export async function workspaceSandbox(
     });
   }
   const here = process.cwd();
-  for await (const sandbox of client.sandboxes.all({ states: ["running"], limit: 200 })) {
-    const { workspace } = sandbox.info.spec;
-    if (workspace?.mode === mode && isSame(workspace.source, here)) return sandbox;
+  // One that is stopped is better told to be started than not found.
+  for (const state of ["running", "paused"] as const) {
+    for await (const sandbox of client.sandboxes.all({ states: [state], limit: 200 })) {
+      const { workspace } = sandbox.info.spec;
+      if (workspace?.mode === mode && isSame(workspace.source, here)) return sandbox;
+    }
   }
   throw new SandboxerError("not_found", `no sandbox works on this folder by ${mode}`, {
     hint: `Name one, or make one with \`sandboxer create -w . --access ${mode}\`.`,
