@@ -1,10 +1,10 @@
-import type { Socket } from "node:net";
+import { isIP, type Socket } from "node:net";
 import type { SecureContext } from "node:tls";
 import { canonicalHost, type Misuse, type Terms } from "@sandboxer/contract";
 import type { Place } from "../http/authority.ts";
 import type { Asked, Decision } from "../policy/decide.ts";
 import { attachmentOf } from "../policy/users.ts";
-import { type Resolve, reasonOf } from "../resolve.ts";
+import { type Resolve, trapIn, Unreachable } from "../resolve.ts";
 import { createStrangers } from "../secrets/strangers.ts";
 import { chargeOrder, fillOrders } from "./budgets.ts";
 import { type Inspected, inspect } from "./inspection.ts";
@@ -169,9 +169,10 @@ export class Decider {
         reason: "nobody allowed it",
       });
     }
-    const addresses = await this.#parts.resolve(host.text, decision.cidrs).catch(reasonOf);
-    if (typeof addresses === "string") {
-      return this.#refuse(opened, { ...told, verdict: "denied", reason: addresses });
+    const addresses = await this.#parts.resolve(host.text, decision.cidrs).catch(Unreachable.from);
+    if (addresses instanceof Unreachable) {
+      const { message: reason, cure } = addresses;
+      return this.#refuse(opened, { ...told, verdict: "denied", reason, cure });
     }
     // While the name was looked up, the rules may have changed.
     if (this.#wards.get(sandbox) !== ward || !isSame(decision, judgeConnection(ward, uid, wanted))) {
@@ -259,7 +260,9 @@ export class Decider {
   }
 
   #refuse(opened: Opened, call: Noted): void {
-    this.#write(opened.sandbox, call);
+    // Of an address it can be told without asking anybody.
+    const trap = call.host && isIP(call.host) ? trapIn(call.host, [call.host], []) : undefined;
+    this.#write(opened.sandbox, { ...(trap && { cure: trap.cure }), ...call });
     this.#parts.relay.order({ op: "refuse", tunnel: opened.tunnel, reason: call.reason ?? "denied" });
   }
 
