@@ -11,15 +11,15 @@ export type Resolve = (host: string, cidrs: readonly string[]) => Promise<string
 
 /** In a sentence, why there is nothing to dial; and what would change that. */
 export class Unreachable extends Error {
-  readonly cure: NonNullable<NetworkCall["cure"]>;
+  readonly cure: NetworkCall["cure"];
 
-  constructor(message: string, cure: Unreachable["cure"] = "none") {
+  constructor(message: string, cure: NetworkCall["cure"]) {
     super(message);
     this.cure = cure;
   }
 
   static from(error: unknown): Unreachable {
-    return error instanceof Unreachable ? error : new Unreachable("its name cannot be resolved");
+    return error instanceof Unreachable ? error : new Unreachable("its name cannot be resolved", "none");
   }
 }
 
@@ -28,7 +28,7 @@ export function trapIn(host: string, addresses: readonly string[], cidrs: readon
   const trap = addresses.find((address) => !mayDial(address, cidrs));
   if (trap === undefined) return undefined;
   const where = `${host} leads to an address inside a network`;
-  if (reachOf(trap) === "never") return new Unreachable(`${where} that no rule can open`);
+  if (reachOf(trap) === "never") return new Unreachable(`${where} that no rule can open`, "none");
   return new Unreachable(`${where} that no rule names`, { cidr: `${trap}/${isIP(trap) === 4 ? 32 : 128}` });
 }
 
@@ -43,7 +43,7 @@ export function createResolve(servers?: readonly string[]): Resolve {
   const lookUpTogether = together((host) => lookUp(resolver, host));
   return async (host, cidrs) => {
     const addresses = isIP(host) ? [host] : await lookUpTogether(host);
-    if (addresses.length === 0) throw new Unreachable(`${host} has no address`);
+    if (addresses.length === 0) throw new Unreachable(`${host} has no address`, "none");
     const trap = trapIn(host, addresses, cidrs);
     if (trap) throw trap;
     return [...addresses];

@@ -10,6 +10,7 @@ import { chargeOrder, fillOrders } from "./budgets.ts";
 import { type Inspected, inspect } from "./inspection.ts";
 import { judgeConnection, judgeRequest } from "./judge.ts";
 import { type Asking, type LoginParts, serveLogins } from "./logins.ts";
+import { resolveFor } from "./new-names.ts";
 import type { Questions } from "./questions.ts";
 import type { Relay, RelayEvent } from "./relay.ts";
 import {
@@ -169,10 +170,11 @@ export class Decider {
         reason: "nobody allowed it",
       });
     }
-    const addresses = await this.#parts.resolve(host.text, decision.cidrs).catch(Unreachable.from);
+    const resolve = resolveFor(ward, this.#parts.resolve);
+    const addresses = await resolve(host.text, decision.cidrs).catch(Unreachable.from);
     if (addresses instanceof Unreachable) {
       const { message: reason, cure } = addresses;
-      return this.#refuse(opened, { ...told, verdict: "denied", reason, cure });
+      return this.#refuse(opened, { ...told, verdict: "denied", reason, ...(cure && { cure }) });
     }
     // While the name was looked up, the rules may have changed.
     if (this.#wards.get(sandbox) !== ward || !isSame(decision, judgeConnection(ward, uid, wanted))) {

@@ -13,6 +13,7 @@ import { type Resolve, trapIn, Unreachable } from "../resolve.ts";
 import { passGate } from "../secrets/gate.ts";
 import { putHeaders } from "../secrets/put-headers.ts";
 import { judgeRequest } from "./judge.ts";
+import { resolveFor } from "./new-names.ts";
 import type { Questions } from "./questions.ts";
 import type { Noted, Ward } from "./ward.ts";
 
@@ -122,8 +123,8 @@ type Upstreams = Map<string, { readonly upstream: Upstream; readonly addresses: 
 async function reach(
   place: Place,
   cidrs: readonly string[],
-  { scheme, addresses: judged }: Inspected,
-  { resolve, trust }: InspectionParts,
+  { ward, scheme, addresses: judged }: Inspected,
+  parts: InspectionParts,
   upstreams: Upstreams,
 ): Promise<Upstream | Unreachable> {
   const key = `${place.host}:${place.port}`;
@@ -132,9 +133,10 @@ async function reach(
   const trap = before && trapIn(place.host, before, cidrs);
   if (trap) return trap;
   if (known) return known.upstream;
+  const resolve = resolveFor(ward, parts.resolve);
   const addresses = before ?? (await resolve(place.host, cidrs).catch(Unreachable.from));
   if (addresses instanceof Unreachable) return addresses;
-  const upstream = openUpstream({ scheme, ...place, addresses }, trust, place.host);
+  const upstream = openUpstream({ scheme, ...place, addresses }, parts.trust, place.host);
   upstreams.set(key, { upstream, addresses });
   return upstream;
 }

@@ -94,7 +94,7 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
   const upstream = await reach({ host, port }, cidrs);
   if (upstream instanceof Unreachable) {
     const { message: reason, cure } = upstream;
-    note({ ...judged, verdict: "denied", reason, cure });
+    note({ ...judged, verdict: "denied", reason, ...(cure && { cure }) });
     answerShort(client, 403, reason);
     return false;
   }
