@@ -31,7 +31,9 @@ describe("programs in a container that know of no guard", () => {
   beforeAll(async () => {
     // npm may have renewed itself since its package was installed.
     const npm = dirname(dirname(realpathSync("/usr/bin/npm")));
-    const [owner = ""] = execFileSync("dpkg", ["-S", "/usr/bin/npm"], { encoding: "utf8" }).split(":");
+    const [owner = ""] = execFileSync("/usr/bin/dpkg", ["-S", "/usr/bin/npm"], { encoding: "utf8" }).split(
+      ":",
+    );
     const packages = ["git", "python3-pip", "openssh-client", "nodejs", owner];
     await importTestImage(given.docker, IMAGE, { packages, folders: [npm] });
     bench = await openBench({ DOCKER_HOST: given.docker.host });
