@@ -33,6 +33,11 @@ export async function openVolume(house: House, principal: Principal, idOrName: s
   return `${principal.keyId}.${(await sign(house, principal.keyId, id)).toString("base64url")}`;
 }
 
+/** Who holds a key, to put away what that one left under way when a gateway ended. */
+export async function actFor(house: House, keyId: string): Promise<Principal> {
+  return holderOf(house, await house.store.findKeyById(keyId));
+}
+
 /** Who made a sandbox, for what that one left open to others on purpose. */
 export async function standIn(house: House, sandboxId: string): Promise<Principal> {
   const keyId = await house.store.keyOfSandbox(sandboxId);
