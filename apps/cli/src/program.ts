@@ -50,6 +50,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     snapshots: () => import("./commands/snapshots.ts"),
     restore: () => import("./commands/restore.ts"),
     fork: () => import("./commands/fork.ts"),
+    volumes: () => import("./commands/volumes.ts"),
   },
   "Sharing one:": {
     attach: () => import("./commands/attach.ts"),
