@@ -44,6 +44,7 @@ export const ROUTES: readonly Route[] = [
   ...treeRoutes,
   ...workspaceRoutes,
   ...snapshotRoutes,
+  ...volumeRoutes,
   ...imageRoutes,
   ...volumeRoutes,
 ];
