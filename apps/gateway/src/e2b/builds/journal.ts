@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
+import type { Principal } from "@sandboxer/contract";
 import { z } from "zod";
 import { writePrivately } from "../../home.ts";
-import type { Build } from "./build.ts";
 
 const MOST_KEPT = 1_000;
 
@@ -25,7 +25,7 @@ export interface Interrupted {
 
 /** Which builds are under way. What is in it when a gateway starts was cut off by the end of the one before. */
 export interface Journal {
-  begun(build: Pick<Build, "id" | "name" | "principal">): void;
+  begun(build: { readonly id: string; readonly name: string; readonly principal: Principal }): void;
   over(buildId: string): void;
   interrupted(buildId: string): Interrupted | undefined;
   /** Those whose remains nobody has put away yet. */
