@@ -6,13 +6,13 @@
 
 use super::birth::{self, Born};
 use super::client::Client;
+use super::failpoint;
 use super::infancy::{self, Report};
 use super::record::Record;
 use super::registry::{Sandbox, Starting};
 use super::room::Room;
 use super::source::Source;
 use super::watch::Hold;
-use super::{failpoint, layers};
 use crate::setup::Plan;
 use crate::setup::frozen::Frozen;
 use crate::setup::judged::Judged;
@@ -37,7 +37,7 @@ impl Hold {
             };
         failpoint::reached("folder");
         let layers = before.as_ref().map_or(&create.layers, |(before, _)| &before.layers);
-        let frozen = match layers::find(&self.folder, layers) {
+        let frozen = match self.find_layers(layers) {
             Ok(frozen) => frozen,
             Err(failure) => {
                 self.leave_room(&create.id, before.map(|(before, _)| before));
