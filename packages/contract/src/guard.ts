@@ -28,6 +28,8 @@ export const networkCallSchema = z.strictObject({
   /** The rule that decided. */
   rule: z.string().optional(),
   reason: z.string().optional(),
+  /** Where a rule for its host would not have helped: one that names this network would, or none at all. */
+  cure: z.union([z.strictObject({ cidr: z.string() }), z.literal("none")]).optional(),
   status: z.int().optional(),
   upBytes: z.int().optional(),
   downBytes: z.int().optional(),

@@ -34,6 +34,7 @@ import type {
   Metrics,
   NetworkCallList,
   OfferedProfile,
+  Operation,
   Org,
   Principal,
   Probe,
@@ -103,6 +104,8 @@ export interface Core {
   reachability(principal: Principal, idOrName: string): Promise<Reachability>;
   /** By id or by name. Somebody else's sandbox is `not_found`, exactly as an absent one. */
   get(principal: Principal, idOrName: string): Promise<Sandbox>;
+  /** Whether the caller may do this in a sandbox that it can see; throws where not, and does nothing. */
+  admit(principal: Principal, operation: Operation, idOrName: string): Promise<void>;
   list(principal: Principal, query?: ListQuery): Promise<SandboxPage>;
   exec(principal: Principal, idOrName: string, input: ExecInput): Promise<Process>;
   attachProcess(
@@ -126,6 +129,8 @@ export interface Core {
   enterAccess(sandboxId: string, token: string): Promise<Principal>;
   /** Who made a sandbox, for what that one left open to others on purpose, and for nothing else. */
   standIn(sandboxId: string): Promise<Principal>;
+  /** Who holds a key, to put away what that one left under way when a gateway ended. */
+  actFor(keyId: string): Promise<Principal>;
   files(principal: Principal, idOrName: string): Promise<Files>;
   /** How the sandbox's copy-on-write workspace differs from the host's folder. */
   diff(

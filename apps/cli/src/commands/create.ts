@@ -108,7 +108,7 @@ export function register(program: Command): void {
     .option("--budget <usd>", "the most it may cost in all, as in 0.50", microUsd)
     .option("--idempotency-key <key>", "asked again with the same, there is still one sandbox")
     .option("--cpus <count>", "processors it may use (default: 2)", processors)
-    .option("--memory <size>", "memory it may use, as in 512M (default: 2G)", mebibytes)
+    .option("--memory <size>", "memory it may use (default: 2G)", mebibytes)
     .option("--disk <size>", "what it may write (default: 10G)", mebibytes)
     .option("--require-limits", "refuse where one of its limits cannot be held")
     .option("--no-root", "nothing in it is done as root, not by sudo either")

@@ -68,7 +68,17 @@ function authorizeRules({ chain }: Principal, action: Action): void {
 }
 
 function ruleOf(approvalId: string, action: Action): NetworkRule {
-  if (action.kind === "connection" || action.kind === "request") {
+  const isCall = action.kind === "connection" || action.kind === "request";
+  if (isCall && action.rule?.startsWith("dlp/")) {
+    throw new SandboxerError(
+      "invalid_request",
+      "scope: what was found in a request is allowed once, or not",
+      {
+        hint: "Leave the scope out, or change what the network's `dlp` does.",
+      },
+    );
+  }
+  if (isCall) {
     return parse(egressRuleSchema, { ...callRule(action), id: `approved/${approvalId}` });
   }
   throw new SandboxerError(
@@ -77,13 +87,16 @@ function ruleOf(approvalId: string, action: Action): NetworkRule {
   );
 }
 
-/** As narrow as what was asked. */
+/** As narrow as what was asked: of a query each member that is there once, as rules have them. */
 function callRule(call: Extract<Action, { kind: "connection" | "request" }>): NetworkRule {
   const { host, port, method, path } = call;
+  const asked = new URLSearchParams(call.query ?? "");
+  const members = [...asked].filter(([name]) => name !== "" && asked.getAll(name).length === 1);
   const protocol = call.protocol === "ssh" ? "tcp" : call.protocol;
   const what = {
     ...(method && { methods: [method] }),
     ...(path && { paths: [path.replaceAll("*", "%2A")] }),
+    ...(members.length > 0 && { query: Object.fromEntries(members) }),
   };
   return { effect: "allow", host, protocol, ports: [port], ...what };
 }
