@@ -37,6 +37,18 @@ describe("a gateway in operation", () => {
   });
   afterAll(() => removeEngine(join(home, "engine"), home));
 
+  it("RE-11 goes on when its log has no room, and answers as ever", async () => {
+    const { client, stop } = await start(["--log-file", "/dev/full"]);
+    try {
+      const sandbox = await client.sandboxes.create({ ttlMs: 60_000 });
+      expect((await sandbox.run(["echo", "on"])).exit).toEqual({ kind: "exited", code: 0 });
+      await sandbox.destroy();
+      expect(await client.events.verify()).not.toHaveProperty("brokenSeq");
+    } finally {
+      expect(await stop()).toBe(0);
+    }
+  });
+
   it("limits each key, and says when to come again", async () => {
     const { url, apiKey, client, stop } = await start([], "limits: { requestsPerSecond: 5, concurrent: 3 }");
     try {

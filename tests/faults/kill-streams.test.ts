@@ -54,6 +54,29 @@ describe("kill -9 of the gateway in the middle of a stream", () => {
     await expectNothingLeft(home);
   });
 
+  it("RE-2 a terminal goes on where its reader left it, with its size and its only shell", async () => {
+    const home = makeHome(onTestFinished);
+    const first = await startGateway(home);
+    const sandbox = await first.client.sandboxes.create({ ttlMs: 60_000 });
+    const script = "stty -echo; echo ready; while read line; do echo got $line; stty size; done";
+    const pty = { cols: 101, rows: 33 };
+    const process = await sandbox.exec({ argv: ["sh", "-c", script], stdin: true, pty });
+    const before = await readUntil(process, (text) => text.includes("ready\r\n"));
+    await first.end("SIGKILL");
+
+    const second = await startGateway(home);
+    const same = await second.client.sandboxes.get(sandbox.id);
+    const again = await same.attachProcess(process.id, { stdout: before.next });
+    await again.writeStdin(bytes("two\n"));
+    const after = await readUntil(again, (text) => text.includes("33 101"));
+    expect(after).toMatchObject({ text: "got two\r\n33 101\r\n", offset: before.next });
+    const inside = processesIn(namespacesOf(initPidOf(`${home}/engine`, sandbox.id)).pid ?? "");
+    expect(inside, "init and the shell").toHaveLength(2);
+    await same.destroy();
+    expect(await second.end("SIGTERM")).toBe(0);
+    await expectNothingLeft(home);
+  });
+
   it("RE-2 what was read of a flood is its exact beginning, and the rest is said to begin where it does", async () => {
     const home = makeHome(onTestFinished);
     const first = await startGateway(home);

@@ -80,6 +80,9 @@ const NAMES = Object.keys(VERBS);
 /** Whatever else a verb answers is a defect. */
 const LOSING = ["not_found", "conflict", "invalid_state", "sandbox_gone"];
 
+/** More by need: `RACES=1000` takes minutes. */
+const TIMES = Number(process.env.RACES ?? 5);
+
 const BEFORE = ["absent", "running", "paused", "stopped"] as const;
 type Before = (typeof BEFORE)[number];
 
@@ -133,6 +136,23 @@ describe("verbs at once on one sandbox, without an engine", () => {
       await settle(name, pair.join(" and "));
     }
   });
+
+  it(
+    "RE-14 what ends, stops, runs in and copies one, each pair again and again",
+    async () => {
+      const busy = ["stop", "destroy", "pause", "exec", "snapshot"];
+      const often = pairs.filter((pair) => pair.every((verb) => busy.includes(verb)));
+      expect(often).toHaveLength(15);
+      for (let time = 0; time < TIMES; time++) {
+        for (const pair of often) {
+          const name = await prepare("running");
+          await race(name, pair);
+          await settle(name, pair.join(" and "));
+        }
+      }
+    },
+    60_000 + 300 * TIMES * 15,
+  );
 
   it("RE-14 any rounds of up to five", { timeout: 120_000 }, async () => {
     const rounds = fc.array(fc.array(fc.constantFrom(...NAMES), { minLength: 1, maxLength: 5 }), {

@@ -9,7 +9,13 @@ import { createCore, createRootKey } from "../index.ts";
 const { openStore, temporaryFolder } = openers(onTestFinished);
 
 const HOUR_MS = 3_600_000;
-const JUMPS = { "an hour ahead": HOUR_MS, "an hour back": -HOUR_MS, "a day back": -24 * HOUR_MS };
+/** An hour ahead is also what a suspended machine finds when it goes on: the monotonic clock stood still. */
+const JUMPS = {
+  "an hour ahead": HOUR_MS,
+  "an hour back": -HOUR_MS,
+  "a day back": -24 * HOUR_MS,
+  "a leap second back": -1_000,
+};
 
 /** A wall clock that can be set, beside a monotonic one that cannot. */
 async function openWithClock() {
@@ -86,3 +92,21 @@ it.each(Object.entries(JUMPS))(
     expect(await stillHeld(store, principal.orgId, id)).toBe(0);
   },
 );
+
+it("RE-10 summer time that begins or ends meanwhile is nothing to it", async () => {
+  const { principal, open } = await openWithClock();
+  const core = await open();
+  const zone = process.env.TZ;
+  onTestFinished(() => {
+    if (zone === undefined) delete process.env.TZ;
+    else process.env.TZ = zone;
+  });
+  process.env.TZ = "Europe/Berlin";
+  const { id, expiresAtMs } = await core.create(principal, { ttlMs: 1_200 });
+  const before = new Date(expiresAtMs ?? 0).getHours();
+  process.env.TZ = "Asia/Kathmandu";
+  expect(new Date(expiresAtMs ?? 0).getHours(), "control: the wall shows another hour").not.toBe(before);
+  expect((await core.get(principal, id)).state).toBe("running");
+  await until(async () => (await core.get(principal, id)).state === "expired");
+  expect((await core.get(principal, id)).costMicroUsd).toBeLessThanOrEqual(1_200);
+});

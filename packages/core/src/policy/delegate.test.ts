@@ -22,6 +22,7 @@ const rights: fc.Arbitrary<Rights> = fc.record(
     extensions: fc.uniqueArray(fc.constantFrom("a", "b", "c")),
     profiles: fc.uniqueArray(fc.constantFrom("python", "python@1", "python@2", "node@1")),
     network: fc.uniqueArray(fc.constantFrom(...RULES)),
+    capabilities: fc.uniqueArray(fc.constantFrom("packages", "npm", "pypi", "code", "models")),
     secrets: fc.uniqueArray(fc.constantFrom("ONE", "TWO")),
     access: fc.constantFrom("read-only" as const, "read-write" as const),
     minimumIsolation: fc.constantFrom(...ISOLATION_CLASSES),
@@ -70,7 +71,7 @@ function assertWithin(child: Principal, parent: Principal): void {
 }
 
 describe("AZ-2 a child is never wider", () => {
-  it("in operations, extensions, profiles, network, secrets, access, isolation, lifetime or budget, down any chain", () => {
+  it("in operations, extensions, profiles, network, capabilities, secrets, access, isolation, lifetime or budget, down any chain", () => {
     fc.assert(
       fc.property(fc.array(asked, { minLength: 1, maxLength: 8 }), (bodies) => {
         let parent = root;
@@ -86,19 +87,36 @@ describe("AZ-2 a child is never wider", () => {
     );
   });
 
+  const isRefusedExactly = (own: Rights, wanted: Rights) => {
+    const parent: Principal = { ...root, chain: [own] };
+    const child = childOf(parent, wanted);
+    const endless = Number.POSITIVE_INFINITY;
+    const asAsked =
+      LIST_RULES.every((rule) => beyond(LISTS[rule], own[rule], wanted[rule]).length === 0) &&
+      (wanted.access !== "read-write" || own.access !== "read-only") &&
+      isAtLeast(wanted.minimumIsolation ?? "microvm", own.minimumIsolation ?? "process") &&
+      (wanted.maximumTtlMs ?? 0) <= (own.maximumTtlMs ?? endless) &&
+      (wanted.budgetMicroUsd ?? 0) <= (own.budgetMicroUsd ?? endless);
+    expect(child !== undefined).toBe(asAsked);
+  };
+
   it("is refused exactly when it asks for more than its parent has", () => {
+    fc.assert(fc.property(rights, rights, isRefusedExactly));
+  });
+
+  // By themselves, since among many limits nearly every request is refused for another one.
+  it.each([...LIST_RULES, "access", "minimumIsolation", "maximumTtlMs", "budgetMicroUsd"] as const)(
+    "in %s by itself",
+    (rule) => {
+      const alone = rights.map((one) => (one[rule] === undefined ? {} : { [rule]: one[rule] }));
+      fc.assert(fc.property(alone, alone, isRefusedExactly), { numRuns: 200 });
+    },
+  );
+
+  it("and a chain as a whole is within each of its links, whatever they are", () => {
     fc.assert(
-      fc.property(rights, rights, (own, wanted) => {
-        const parent: Principal = { ...root, chain: [own] };
-        const child = childOf(parent, wanted);
-        const endless = Number.POSITIVE_INFINITY;
-        const asAsked =
-          LIST_RULES.every((rule) => beyond(LISTS[rule], own[rule], wanted[rule]).length === 0) &&
-          (wanted.access !== "read-write" || own.access !== "read-only") &&
-          isAtLeast(wanted.minimumIsolation ?? "microvm", own.minimumIsolation ?? "process") &&
-          (wanted.maximumTtlMs ?? 0) <= (own.maximumTtlMs ?? endless) &&
-          (wanted.budgetMicroUsd ?? 0) <= (own.budgetMicroUsd ?? endless);
-        expect(child !== undefined).toBe(asAsked);
+      fc.property(fc.array(rights, { minLength: 1, maxLength: 6 }), (chain) => {
+        for (const link of chain) assertWithin({ ...root, chain }, { ...root, chain: [link] });
       }),
     );
   });
