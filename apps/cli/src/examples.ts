@@ -47,6 +47,9 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   route: ["sandboxer route explain --isolation container"],
   audit: ["sandboxer audit verify"],
   "audit verify": ["sandboxer audit verify"],
+  volumes: ["sandboxer volumes create cache", "sandboxer create --volume cache:/home/user/.cache"],
+  "volumes ls": ["sandboxer volumes ls"],
+  "volumes rm": ["sandboxer volumes rm cache"],
   webhooks: ["sandboxer webhooks create https://hooks.example.com/sandboxes", "sandboxer webhooks ls"],
   "webhooks create": [
     "sandboxer webhooks create https://hooks.example.com/sandboxes --types sandbox.created,sandbox.destroyed",

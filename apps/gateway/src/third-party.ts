@@ -1,7 +1,13 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { CONTRACT_VERSION, type Extension, manifestSchema, SandboxerError } from "@sandboxer/contract";
+import {
+  CONTRACT_VERSION,
+  type Extension,
+  manifestSchema,
+  problemOf,
+  SandboxerError,
+} from "@sandboxer/contract";
 import type { Config } from "./config/schema.ts";
 
 /** What a package that brings a way out exports. */
@@ -38,7 +44,7 @@ async function load(
   const manifest = manifestSchema.safeParse(extension.manifest);
   if (manifest.success) return extension;
   throw problem(
-    `has a manifest that is not valid: ${manifest.error.issues[0]?.message}`,
+    `has a manifest that is not valid: ${manifest.error.issues.slice(0, 3).map(problemOf).join("; ")}`,
     "Tell its authors.",
   );
 }

@@ -200,6 +200,7 @@ export {
   visibilitySchema,
 } from "./principal.ts";
 export { doctorSchema, type Finding, type Probe, probeSchema } from "./probe.ts";
+export { type Issue, problemOf } from "./problem.ts";
 export {
   collect,
   concatenate,

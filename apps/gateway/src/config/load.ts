@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { SandboxerError } from "@sandboxer/contract";
+import { problemOf, SandboxerError } from "@sandboxer/contract";
 import { fromEnvironment, variableOf } from "./environment.ts";
 import { type Config, type ConfigInput, configSchema } from "./schema.ts";
 import { unsaid } from "./unsaid.ts";
@@ -29,10 +29,9 @@ export async function loadConfig({
   if (Object.keys(said).length === 0) return unsaid();
   const parsed = configSchema.safeParse(said);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.slice(0, 5).map(({ path: at, message }) => {
-    const where = at.join(".");
-    const variable = variableOf(where);
-    return `${where || "it"}: ${message}${variable && environment[variable] ? ` (from ${variable})` : ""}`;
+  const problems = parsed.error.issues.slice(0, 5).map((issue) => {
+    const variable = variableOf(issue.path.join("."));
+    return `${problemOf(issue)}${variable && environment[variable] ? ` (from ${variable})` : ""}`;
   });
   throw new SandboxerError("invalid_request", `the configuration is not valid: ${problems.join("; ")}`, {
     hint: `Correct ${existsSync(path) ? path : "the variables named"}; docs/configuration.md has every word.`,

@@ -1,16 +1,13 @@
-import { SandboxerError } from "@sandboxer/contract";
+import { problemOf, SandboxerError } from "@sandboxer/contract";
 import type { z } from "zod";
 
 /** What a schema accepts, or an error that names every field at fault. */
 export function check(schema: z.ZodType, value: unknown, where: "path" | "query" | "body"): unknown {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues
-    .slice(0, 20)
-    .map(({ path, message }) => ({ path: path.map(String), message }));
-  const named = issues.map(({ path, message }) =>
-    path.length > 0 ? `${path.join(".")}: ${message}` : message,
-  );
+  const found = parsed.error.issues.slice(0, 20);
+  const named = found.map(problemOf);
+  const issues = found.map(({ path }, at) => ({ path: path.map(String), message: named[at] }));
   const message = `the request's ${where} is not valid: ${named.slice(0, 5).join("; ").slice(0, 1000)}`;
   throw new SandboxerError("invalid_request", message, { details: { where, issues } });
 }
