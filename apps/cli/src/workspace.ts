@@ -33,7 +33,11 @@ function placeOf(text: string): NonNullable<WorkspaceOptions["workspace"]> {
 
 export function workspaceOf(options: WorkspaceOptions): Pick<CreateBody, "workspace"> {
   const { workspace, access, allowSensitive } = options;
-  if (!workspace) return {};
+  if (!workspace) {
+    const idle = access ? "--access" : allowSensitive && "--allow-sensitive";
+    if (!idle) return {};
+    throw new InvalidArgumentError(`${idle} is about a folder, and none is given; add it, as in \`-w .\`.`);
+  }
   return {
     workspace: { ...workspace, ...(access && { mode: access }), ...(allowSensitive && { allowSensitive }) },
   };

@@ -15,6 +15,7 @@ use super::source::Source;
 use super::watch::Hold;
 use crate::setup::Plan;
 use crate::setup::frozen::Frozen;
+use crate::setup::judged::Judged;
 use crate::setup::workspace::Pinned;
 use crate::sys::{epoll, process, time};
 use crate::wire::failure::Failure;
@@ -66,6 +67,7 @@ impl Hold {
             not_in_force,
             is_pooled: create.is_pooled,
             made_as: None,
+            made_of: judged.iter().filter(|_| create.is_pooled).map(Judged::identity).collect(),
             workspace: pinned.as_ref().map(Pinned::facts),
             lowers,
             setup_layers: create.root.setup_layers,
