@@ -1,43 +1,20 @@
 import { execFile } from "node:child_process";
-import {
-  access,
-  chmod,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  readlink,
-  rm,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { access, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
-import {
-  type Box,
-  collect,
-  type Extension,
-  execRequestSchema,
-  newRowId,
-  newSandboxId,
-  SandboxerError,
-  type WorkspaceMode,
-} from "@sandboxer/contract";
-import { createLocalExtension } from "@sandboxer/extensions/local";
+import { type Box, collect, execRequestSchema, SandboxerError } from "@sandboxer/contract";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
-import { PLAIN_SPEC } from "../conformance/direct.ts";
-import { removeEngine } from "../conformance/remove-engine.ts";
 import { treeHash } from "./tree-hash.ts";
+import { openWorkspaceLab, type WorkspaceLab } from "./workspace-lab.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
 vi.setConfig({ testTimeout: 60_000 });
 
-const context = { installationId: newRowId("ins"), orgId: newRowId("org") };
 const A_TICK_MS = 15;
 const run = promisify(execFile);
 
@@ -45,14 +22,10 @@ describe("folders of the host in a sandbox", () => {
   let place: string;
   let project: string;
   let home: string;
-  let extension: Extension;
+  let lab: WorkspaceLab;
 
-  const create = (source: string, mode: WorkspaceMode = "copy-on-write", allowSensitive = false) =>
-    extension.create(
-      { ...PLAIN_SPEC, workspace: { source, target: "/workspace", mode, allowSensitive } },
-      { ...context, sandboxId: newSandboxId() },
-    );
-  const destroy = (box: Box) => extension.destroy(box.ref, context);
+  const create: WorkspaceLab["create"] = (...asked) => lab.create(...asked);
+  const destroy = (box: Box) => lab.destroy(box);
   const sh = async (box: Box, script: string, user?: string) => {
     const request = execRequestSchema.parse({ argv: ["/bin/sh", "-c", script], ...(user && { user }) });
     const { stdout, exit } = await collect(await box.exec(request, "att"));
@@ -60,8 +33,8 @@ describe("folders of the host in a sandbox", () => {
   };
 
   beforeAll(async () => {
-    place = await mkdtemp(join(tmpdir(), "sandboxer-workspaces-"));
-    await chmod(place, 0o755);
+    lab = await openWorkspaceLab("workspaces");
+    ({ place } = lab);
     project = join(place, "project");
     home = join(place, "home");
     for (const folder of ["project/src", "home/.ssh", "home/.config/gh", "home/projects/deep", "outside"]) {
@@ -71,12 +44,10 @@ describe("folders of the host in a sandbox", () => {
     await writeFile(join(project, "file"), "content\n");
     await writeFile(join(place, "outside/canary"), "canary\n");
     vi.stubEnv("HOME", home);
-    extension = createLocalExtension({ dir: join(place, "engine"), home: join(place, "installation") });
   });
   afterAll(async () => {
-    await extension.close();
     vi.unstubAllEnvs();
-    await removeEngine(join(place, "engine"), place);
+    await lab.close();
   });
 
   it("refuses what is sensitive, is part of it or holds it, under every name", async () => {
@@ -333,10 +304,10 @@ describe("folders of the host in a sandbox", () => {
     });
     process.kill(Number(pid), "SIGKILL");
     await vi.waitFor(async () => {
-      const boxes = await extension.list(context);
+      const boxes = await lab.list();
       expect(boxes.map(({ ref }) => ref)).toContain(box.ref);
     });
-    const again = await extension.attach(box.ref, context);
+    const again = await lab.attach(box);
     const found = [];
     for await (const { path } of (await again.workspace?.changes()) ?? []) found.push(path);
     expect(found).toEqual(["file"]);
