@@ -12,7 +12,7 @@ export default defineConfig({
     // A busy machine can be too slow for one of thousands. In CI such a test is tried once more, and named.
     retry: process.env.CI ? 1 : 0,
     // Debian's runc is below the floor; tests that are about something else use it all the same.
-    env: { SANDBOXER_ALLOW_UNSAFE_RUNTIME: "docker" },
+    env: { SANDBOXER_ALLOW_UNSAFE_RUNTIME: "docker,docker-gvisor" },
     // Starting a daemon or building something may take a while on a small machine.
     hookTimeout: 120_000,
     globalSetup: "tests/capabilities/global-setup.ts",

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Gateway, openGateway } from "@sandboxer/gateway";
 import { type Client, createClient } from "@sandboxer/sdk";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { type Dockerd, startDockerd, stopDockerd } from "../capabilities/dockerd.ts";
 import { requires } from "../capabilities/requires.ts";
 import { importTestImage, TEST_IMAGE } from "../conformance/docker-image.ts";
@@ -45,6 +45,20 @@ describe("docker with gVisor as its runtime", () => {
     expect(refusal).toMatchObject({ code: "no_candidate" });
     expect(JSON.stringify(refusal.details)).toContain("docker has no runtime runsc");
     await gateway.close();
+  }, 60_000);
+
+  it("PO-3 is refused where its release is too old, without the operator's word", async () => {
+    vi.stubEnv("SANDBOXER_ALLOW_UNSAFE_RUNTIME", "docker");
+    try {
+      await open(daemon.host);
+      const { rejected } = await client.explain(asked);
+      const { reason } = rejected.find(({ extensionId }) => extensionId === "docker-gvisor") ?? {};
+      expect(reason).toMatch(/^unavailable: gVisor \d{8}\.\d+ is below/);
+      await expect(client.sandboxes.create(asked)).rejects.toMatchObject({ code: "no_candidate" });
+      await gateway.close();
+    } finally {
+      vi.unstubAllEnvs();
+    }
   }, 60_000);
 
   it("runs commands on another kernel, for its users, and is found again after a restart", async () => {

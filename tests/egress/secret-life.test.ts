@@ -186,6 +186,33 @@ for line in sys.stdin:
     expect(await code(sandbox), "the owner always could").toBe("200");
   });
 
+  it("SN-2 of copies, running, stacked or restored, none can use what stood for a secret in another", async () => {
+    const parent = await bench.sandbox(
+      { rules: RULES },
+      { secrets: ["MODEL_KEY"], persistence: "persistent" },
+    );
+    const placeholderOf = async (sandbox: Sandbox) =>
+      text((await sandbox.run(["printenv", "MODEL_KEY"])).stdout).trim();
+    const old = await placeholderOf(parent);
+    // Also where it was kept in a file of the sandbox's own.
+    await parent.run(["sh", "-c", "printenv MODEL_KEY > ~/kept; printenv | sort > ~/all"]);
+    const [running] = await parent.fork();
+    await parent.stop();
+    const [stacked] = await parent.fork();
+    if (!running || !stacked) throw new Error("there are not two");
+    await bench.lab.clear();
+    for (const copy of [running, stacked]) {
+      expect(await placeholderOf(copy)).not.toBe(old);
+      expect(text((await copy.run(["cat", "/home/user/kept"])).stdout).trim(), "control: it is there").toBe(
+        old,
+      );
+      expect(await code(copy)).toBe("200");
+      const line = `curl -s -o /dev/null -w '%{http_code}' -H "x-api-key: $(cat ~/kept)" -d {} https://model.test/v1/messages`;
+      expect(text((await copy.run(["sh", "-c", line])).stdout)).not.toBe("200");
+    }
+    expect(await keysSeen(), "once by each copy's own").toEqual([KEY, KEY]);
+  });
+
   it("SN-3 holds after pause, fork, restore and a restart of the gateway", async () => {
     const sandbox = await make();
     await sandbox.pause();

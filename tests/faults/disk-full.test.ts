@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished, vi } from "vitest";
@@ -38,7 +38,14 @@ describe("a full disk", () => {
     const ticks = ticking.events[Symbol.asyncIterator]();
     await ticks.next();
 
+    await sandbox.files.write("/home/user/file", "kept\n");
+    await sandbox.snapshot({ name: "before" });
     fill(`${disk}/ballast`);
+    const shelf = () => readdirSync(`${disk}/snapshots`);
+    const shelved = shelf();
+    expect(await codeOf(sandbox.snapshot({ name: "in-the-middle" }))).toBe("storage_full");
+    expect(shelf(), "nothing half-done").toEqual(shelved);
+    expect(await codeOf(sandboxes.create({ from: "before" }))).toBe("storage_full");
     for (let attempt = 0; attempt < 5; attempt++) {
       expect(await codeOf(sandboxes.create({ ttlMs: 60_000 }))).toBe("storage_full");
     }
@@ -50,6 +57,10 @@ describe("a full disk", () => {
 
     rmSync(`${disk}/ballast`);
     await expect.poll(() => codeOf(sandbox.run(["true"])), { timeout: 10_000 }).toBe("ok");
+    expect((await gateway.client.snapshots.list()).map(({ name }) => name)).toEqual(["before"]);
+    const restored = await sandboxes.create({ from: "before", ttlMs: 60_000 });
+    expect(text(await restored.run(["cat", "/home/user/file"]))).toBe("kept\n");
+    await restored.destroy();
     const another = await sandboxes.create({ ttlMs: 60_000 });
     expect(text(await another.run(["echo", "room"]))).toBe("room\n");
     await another.destroy();

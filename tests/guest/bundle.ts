@@ -10,7 +10,12 @@ import { build } from "rolldown";
 export async function bundleFor(program: URL, folder: string): Promise<string> {
   const input = fileURLToPath(program);
   const file = join(folder, basename(input).replace(/\.ts$/, ".mjs"));
-  await build({ input, platform: "node", logLevel: "warn", output: { file, format: "esm" } });
+  await build({
+    input,
+    platform: "node",
+    logLevel: "warn",
+    output: { file, format: "esm", codeSplitting: false },
+  });
   return file;
 }
 

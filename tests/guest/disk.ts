@@ -5,13 +5,18 @@ import { promisify } from "node:util";
  * An ext4 image with the content of a folder, all of it root's. A folder of ours is seen as root's
  * from a user namespace, so that an ordinary user's image is the same as root's.
  */
-export async function makeDisk(folder: string, image: string, sizeMiB: number): Promise<void> {
+export async function makeDisk(
+  folder: string,
+  image: string,
+  sizeMiB: number,
+  { survives = false } = {},
+): Promise<void> {
   const argv = [
     "-q",
     "-t",
     "ext4",
-    "-O",
-    "^has_journal",
+    // Most are written to by nobody twice.
+    ...(survives ? [] : ["-O", "^has_journal"]),
     "-E",
     "root_owner=0:0",
     "-d",

@@ -10,6 +10,8 @@ export interface GuestWork {
   readonly script: string;
   /** Put under /given: the path there, and the file or folder here. */
   readonly files?: Readonly<Record<string, string>>;
+  /** A disk image that is mounted at /keep, and is afterwards as the guest left it. */
+  readonly keeps?: string;
   readonly memoryMiB?: number;
   readonly endsWithinMs?: number;
 }
@@ -46,6 +48,7 @@ export async function inGuest(system: GuestSystem, work: GuestWork): Promise<Gue
       kernelImage: system.kernel.image,
       initramfs: at("initramfs"),
       disks: [system.disk, at("disk")],
+      ...(work.keeps !== undefined && { keeps: work.keeps }),
       memoryMiB: work.memoryMiB ?? 512,
       endsWithinMs: work.endsWithinMs ?? 120_000,
     });
@@ -72,6 +75,7 @@ mount -t devpts -o gid=5,mode=620,ptmxmode=666 none /dev/pts
 mount -t tmpfs -o mode=1777 none /dev/shm
 busybox ip link set lo up
 busybox hostname guest
+[ -b /dev/vdc ] && mkdir -p /keep && mount -t ext4 /dev/vdc /keep
 stty -F /dev/ttyS1 raw
 export PATH=/usr/sbin:/usr/bin HOME=/root LANG=C.UTF-8
 cd /given

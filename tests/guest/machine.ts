@@ -7,7 +7,10 @@ export interface MachineParts {
   readonly folder: string;
   readonly kernelImage: string;
   readonly initramfs: string;
+  /** As they are at every start. */
   readonly disks: readonly string[];
+  /** What is written to it is there at the next start. */
+  readonly keeps?: string;
   readonly memoryMiB: number;
   readonly endsWithinMs: number;
 }
@@ -35,15 +38,20 @@ export async function runMachine(parts: MachineParts): Promise<{ ended: boolean;
   return { ended, complaint };
 }
 
-function qemuArguments({ folder, kernelImage, initramfs, disks, memoryMiB }: MachineParts): string[] {
+function qemuArguments({ folder, kernelImage, initramfs, disks, keeps, memoryMiB }: MachineParts): string[] {
+  const drives = [
+    ...disks.map((file) => `file=${file},snapshot=on,cache=unsafe`),
+    // What this machine has taken is on the disk, for who only switches the other one off.
+    ...(keeps === undefined ? [] : [`file=${keeps},cache=writeback`]),
+  ];
   return [
     ...["-machine", "q35", "-smp", "2", "-m", `${memoryMiB}`, ...accelerator()],
     ...["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"],
     ...["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"],
     ...["-kernel", kernelImage, "-initrd", initramfs, "-append", KERNEL_OPTIONS],
     ...["-serial", `file:${join(folder, "console")}`, "-serial", `file:${join(folder, "report")}`],
-    ...disks.flatMap((disk, index) => [
-      ...["-drive", `id=disk${index},file=${disk},format=raw,if=none,snapshot=on,cache=unsafe`],
+    ...drives.flatMap((drive, index) => [
+      ...["-drive", `id=disk${index},${drive},format=raw,if=none`],
       ...["-device", `virtio-blk-pci,drive=disk${index}`],
     ]),
   ];

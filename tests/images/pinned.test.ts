@@ -49,6 +49,18 @@ describe("copies of a sandbox whose image's name has moved on", () => {
     expect(await version(await client().sandboxes.create({ from: "mine", ttlMs: 600_000 }))).toBe(
       "one\nown\n",
     );
+    // Of those that take its image, the one that restores nothing says so, before anything is made.
+    const elsewhere = { from: "mine", extensions: ["docker"] };
+    const why = expect.arrayContaining([{ extensionId: "docker", reason: "restores no snapshot" }]);
+    expect(await client().explain(elsewhere)).toMatchObject({ candidates: [], rejected: why });
+    await expect(client().sandboxes.create(elsewhere)).rejects.toMatchObject({
+      code: "no_candidate",
+      hint: expect.any(String),
+      details: { rejected: why },
+    });
+    expect((await client().explain({ image })).rejected, "control: its image alone is no reason").not.toEqual(
+      expect.arrayContaining([{ extensionId: "docker", reason: expect.stringContaining("image") }]),
+    );
     const [running] = await sandbox.fork(1);
     await sandbox.stop();
     const [stopped] = await sandbox.fork(1);

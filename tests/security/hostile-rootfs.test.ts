@@ -2,10 +2,12 @@ import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { chmod, copyFile, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type Box, SandboxerError } from "@sandboxer/contract";
+import { type Box, SandboxerError, type SandboxSpec } from "@sandboxer/contract";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
-import { type Engine, openEngine, run, withFolder } from "./engine.ts";
+import { busyboxLayer, layoutArchive, makeImage as makeOciImage } from "../images/image-maker.ts";
+import type { Member } from "./archive.ts";
+import { type Engine, openEngine, run, shell, withFolder } from "./engine.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd");
 
@@ -54,6 +56,57 @@ describe("NS-10 images that lead elsewhere", () => {
     });
   }
 
+  it("the place of a workspace leads nowhere", async () => {
+    for (const [name, target] of Object.entries(TARGETS)) {
+      await withFolder(async (folder) => {
+        const [canary, project] = [join(folder, "canary"), join(folder, "project")];
+        for (const place of [canary, project]) await mkdir(place);
+        await chmod(folder, 0o755);
+        await chmod(canary, 0o777);
+        await writeFile(join(canary, "file"), PASSWD);
+        const image = await makeImage(join(folder, "image"));
+        await symlink(target(canary), join(image, "work"));
+        const before = fingerprint(canary);
+        const workspace = {
+          source: project,
+          target: "/work/deep",
+          mode: "read-write",
+          allowSensitive: false,
+        };
+        await tryEverything(engine, image, "work", { workspace } as Partial<SandboxSpec>);
+        expect(fingerprint(canary), name).toBe(before);
+      });
+    }
+  });
+
+  it("an image's own working folder leads nowhere", async () => {
+    const base = await busyboxLayer();
+    for (const [name, target] of Object.entries(TARGETS)) {
+      await withFolder(async (folder) => {
+        const canary = join(folder, "canary");
+        await mkdir(canary);
+        await chmod(folder, 0o755);
+        await chmod(canary, 0o777);
+        await writeFile(join(canary, "file"), PASSWD);
+        const link: Member = { name: "work", type: "2", target: target(canary) };
+        const made = makeOciImage({ layers: [base, [link]], config: { WorkingDir: "/work" } });
+        const ref = `hostile/${Object.keys(TARGETS).indexOf(name)}:1`;
+        await engine.extension.images?.import(parts(layoutArchive(made)), { name: ref });
+        const before = fingerprint(canary);
+        const box = await engine.create({ kind: "oci", ref }).catch((error) => {
+          expect(SandboxerError.is(error), `${name}: ${error}`).toBe(true);
+        });
+        if (box) {
+          const { text } = await shell(box, "pwd -P; echo planted > planted; cat file", { user: "root" });
+          expect(text, name).not.toContain(canary);
+          expect(text, name).not.toContain("busybox");
+          await engine.destroy(box);
+        }
+        expect(fingerprint(canary), name).toBe(before);
+      });
+    }
+  });
+
   it("control: an image without such a link works, and its own files can be written", async () => {
     await withFolder(async (folder) => {
       const box = await engine.create({ kind: "rootfs", path: await makeImage(join(folder, "image")) });
@@ -64,6 +117,10 @@ describe("NS-10 images that lead elsewhere", () => {
     });
   });
 });
+
+async function* parts(bytes: Uint8Array) {
+  yield bytes;
+}
 
 /** A root with a single program, which needs no library. */
 async function makeImage(image: string): Promise<string> {
@@ -77,10 +134,15 @@ async function makeImage(image: string): Promise<string> {
 }
 
 /** Refused in so many words, or made: then every way to write through the link is tried. */
-async function tryEverything(engine: Engine, image: string, place: string): Promise<void> {
+async function tryEverything(
+  engine: Engine,
+  image: string,
+  place: string,
+  more: Partial<SandboxSpec> = {},
+): Promise<void> {
   let box: Box;
   try {
-    box = await engine.create({ kind: "rootfs", path: image });
+    box = await engine.create({ kind: "rootfs", path: image }, {}, more);
   } catch (error) {
     expect(SandboxerError.is(error), `${error}`).toBe(true);
     expect((error as SandboxerError).code).toMatch(/^(invalid_request|path_not_found|not_a_directory)$/);

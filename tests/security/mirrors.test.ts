@@ -1,39 +1,16 @@
-import {
-  chmod,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { lstat, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type Box,
-  collect,
-  type Extension,
-  execRequestSchema,
-  newRowId,
-  newSandboxId,
-  type Synced,
-} from "@sandboxer/contract";
-import { createLocalExtension } from "@sandboxer/extensions/local";
+import { type Box, collect, execRequestSchema, type Synced } from "@sandboxer/contract";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
-import { PLAIN_SPEC } from "../conformance/direct.ts";
-import { removeEngine } from "../conformance/remove-engine.ts";
 import { treeHash } from "./tree-hash.ts";
+import { openWorkspaceLab, type WorkspaceLab } from "./workspace-lab.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
 vi.setConfig({ testTimeout: 60_000 });
 
-const context = { installationId: newRowId("ins"), orgId: newRowId("org") };
 /** Longer than the clock by which the kernel stamps files stands still. */
 const A_TICK_MS = 20;
 
@@ -41,14 +18,10 @@ describe("mirrors of a folder of the host", () => {
   let place: string;
   let project: string;
   let outside: string;
-  let extension: Extension;
+  let lab: WorkspaceLab;
   let box: Box;
 
-  const create = (mode: "mirror" | "remote", source = project) =>
-    extension.create(
-      { ...PLAIN_SPEC, workspace: { source, target: "/workspace", mode, allowSensitive: false } },
-      { ...context, sandboxId: newSandboxId() },
-    );
+  const create = (mode: "mirror" | "remote", source = project) => lab.create(source, mode);
   const sh = async (script: string, user?: string) => {
     const argv = ["/bin/sh", "-c", `cd /workspace && ${script}`];
     const request = execRequestSchema.parse({ argv, ...(user && { user }) });
@@ -66,12 +39,11 @@ describe("mirrors of a folder of the host", () => {
   const text = (name: string) => readFile(join(project, name), "utf8");
 
   beforeAll(async () => {
-    place = await mkdtemp(join(tmpdir(), "sandboxer-mirrors-"));
-    await chmod(place, 0o755);
-    extension = createLocalExtension({ dir: join(place, "engine") });
+    lab = await openWorkspaceLab("mirrors");
+    ({ place } = lab);
   });
   beforeEach(async () => {
-    if (box) await extension.destroy(box.ref, context);
+    if (box) await lab.destroy(box);
     project = join(place, "project");
     outside = join(place, "outside");
     for (const folder of [project, outside]) await rm(folder, { recursive: true, force: true });
@@ -85,10 +57,7 @@ describe("mirrors of a folder of the host", () => {
     await sleep(A_TICK_MS);
     box = await create("mirror");
   });
-  afterAll(async () => {
-    await extension.close();
-    await removeEngine(join(place, "engine"), place);
-  });
+  afterAll(() => lab.close());
 
   it("has the folder as it is, for its user to write", async () => {
     expect(
@@ -251,7 +220,7 @@ describe("mirrors of a folder of the host", () => {
   it("FS-7 ends without touching the folder, whatever is in it", async () => {
     await sh("echo late > late; rm -rf src");
     const before = await treeHash(project);
-    await extension.destroy(box.ref, context);
+    await lab.destroy(box);
     expect(await treeHash(project)).toBe(before);
     expect(await readdir(join(place, "engine/mirrors"))).toEqual([]);
     box = await create("mirror");
@@ -306,7 +275,7 @@ describe("mirrors of a folder of the host", () => {
     expect(await sh("cat notes more; test -e later || echo none")).toBe("mine\nmore\nnone\n");
     await rm(join(project, "later"));
     expect(await treeHash(project)).toBe(before);
-    await extension.destroy(remote.ref, context);
+    await lab.destroy(remote);
     box = kept;
   });
 
@@ -314,7 +283,7 @@ describe("mirrors of a folder of the host", () => {
     await sh("echo before > notes");
     await sync();
     box.close();
-    box = await extension.attach(box.ref, context);
+    box = await lab.attach(box);
     await sh("echo after > notes");
     expect((await sync()).pulled).toEqual(["notes"]);
     expect(await text("notes")).toBe("after\n");

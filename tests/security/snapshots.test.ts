@@ -1,5 +1,5 @@
-import { createPublicKey, generateKeyPairSync, sign } from "node:crypto";
-import { appendFile, mkdtemp, readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { createHash, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
+import { appendFile, cp, mkdtemp, readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Gateway, openGateway, silent } from "@sandboxer/gateway";
@@ -114,7 +114,20 @@ describe("snapshots as an attacker meets them", () => {
           entry.annotations["dev.sandboxer.signature"] = bytes.toString("base64");
         }),
       "no index": async (dir) => truncate(join(dir, "index.json"), 10),
+      "another's manifest": async (dir) => {
+        await cp(join(shelf(), other.id, "index.json"), join(dir, "index.json"));
+      },
+      "another's whole layout, signed by us": async (dir) => {
+        for (const part of ["blobs", "index.json"])
+          await cp(join(shelf(), other.id, part), join(dir, part), { recursive: true });
+      },
+      "the same, signed by a stranger": async (dir) => signAnew(dir, (manifest) => manifest),
+      "fewer layers, signed by a stranger": async (dir) =>
+        signAnew(dir, (manifest) => ({ ...manifest, layers: [] })),
     };
+    await sh(source, "echo more > ~/more");
+    const other = await source.snapshot({ name: "other" });
+    await sh(source, "echo other > ~/more");
     for (const [what, change] of Object.entries(tamper)) {
       const snapshot = await source.snapshot();
       const dir = join(shelf(), snapshot.id);
@@ -126,6 +139,10 @@ describe("snapshots as an attacker meets them", () => {
       expect((await client.sandboxes.list({ states: ["running"] })).sandboxes.length, what).toBe(living);
       await client.snapshots.delete(snapshot.id);
     }
+    const honest = await client.sandboxes.create({ from: "other" });
+    expect(await sh(honest, "cat ~/more"), "control: what nobody touched").toBe("more\n");
+    await honest.destroy();
+    await client.snapshots.delete(other.id);
   });
 
   it("SN-4 imports nothing that was changed on the way, nor what a stranger signed again", async () => {
@@ -142,14 +159,7 @@ describe("snapshots as an attacker meets them", () => {
       code: "invalid_request",
     });
     const dir = join(shelf(), snapshot.id);
-    const { privateKey } = generateKeyPairSync("ed25519");
-    const manifest = await readFile(join(dir, await manifestOf(dir)));
-    await changeIndex(dir, (entry) => {
-      entry.annotations["dev.sandboxer.signature"] = sign(null, manifest, privateKey).toString("base64");
-      entry.annotations["dev.sandboxer.key"] = createPublicKey(privateKey)
-        .export({ type: "spki", format: "der" })
-        .toString("base64");
-    });
+    await signAnew(dir, (manifest) => manifest);
     const strange = await bytesOf(await client.snapshots.export(snapshot.id));
     await expect(client.snapshots.import([strange])).rejects.toMatchObject({ code: "policy_denied" });
     expect((await client.snapshots.list()).length).toBe(1);
@@ -227,6 +237,7 @@ async function flip(path: string, at: number): Promise<void> {
 
 interface Entry {
   digest: string;
+  size: number;
   annotations: Record<string, string>;
 }
 
@@ -234,6 +245,23 @@ async function changeIndex(dir: string, change: (entry: Entry) => void): Promise
   const index = JSON.parse(await readFile(join(dir, "index.json"), "utf8"));
   change(index.manifests[0]);
   await writeFile(join(dir, "index.json"), JSON.stringify(index));
+}
+
+/** With a key of one's own, over what one would like it to say. */
+async function signAnew(dir: string, change: (manifest: object) => object): Promise<void> {
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const old = await readFile(join(dir, await manifestOf(dir)), "utf8");
+  const manifest = Buffer.from(JSON.stringify(change(JSON.parse(old))));
+  const name = createHash("sha256").update(manifest).digest("hex");
+  await writeFile(join(dir, "blobs/sha256", name), manifest);
+  await changeIndex(dir, (entry) => {
+    entry.digest = `sha256:${name}`;
+    entry.size = manifest.length;
+    entry.annotations["dev.sandboxer.signature"] = sign(null, manifest, privateKey).toString("base64");
+    entry.annotations["dev.sandboxer.key"] = createPublicKey(privateKey)
+      .export({ type: "spki", format: "der" })
+      .toString("base64");
+  });
 }
 
 async function manifestOf(dir: string): Promise<string> {

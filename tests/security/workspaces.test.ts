@@ -1,54 +1,31 @@
-import {
-  access,
-  chmod,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  readlink,
-  rm,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { execFile } from "node:child_process";
+import { access, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
-import {
-  type Box,
-  collect,
-  type Extension,
-  execRequestSchema,
-  newRowId,
-  newSandboxId,
-  type WorkspaceMode,
-} from "@sandboxer/contract";
-import { createLocalExtension } from "@sandboxer/extensions/local";
+import { type Box, collect, execRequestSchema, SandboxerError } from "@sandboxer/contract";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
-import { PLAIN_SPEC } from "../conformance/direct.ts";
-import { removeEngine } from "../conformance/remove-engine.ts";
 import { treeHash } from "./tree-hash.ts";
+import { openWorkspaceLab, type WorkspaceLab } from "./workspace-lab.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
 vi.setConfig({ testTimeout: 60_000 });
 
-const context = { installationId: newRowId("ins"), orgId: newRowId("org") };
 const A_TICK_MS = 15;
+const run = promisify(execFile);
 
 describe("folders of the host in a sandbox", () => {
   let place: string;
   let project: string;
   let home: string;
-  let extension: Extension;
+  let lab: WorkspaceLab;
 
-  const create = (source: string, mode: WorkspaceMode = "copy-on-write", allowSensitive = false) =>
-    extension.create(
-      { ...PLAIN_SPEC, workspace: { source, target: "/workspace", mode, allowSensitive } },
-      { ...context, sandboxId: newSandboxId() },
-    );
-  const destroy = (box: Box) => extension.destroy(box.ref, context);
+  const create: WorkspaceLab["create"] = (...asked) => lab.create(...asked);
+  const destroy = (box: Box) => lab.destroy(box);
   const sh = async (box: Box, script: string, user?: string) => {
     const request = execRequestSchema.parse({ argv: ["/bin/sh", "-c", script], ...(user && { user }) });
     const { stdout, exit } = await collect(await box.exec(request, "att"));
@@ -56,8 +33,8 @@ describe("folders of the host in a sandbox", () => {
   };
 
   beforeAll(async () => {
-    place = await mkdtemp(join(tmpdir(), "sandboxer-workspaces-"));
-    await chmod(place, 0o755);
+    lab = await openWorkspaceLab("workspaces");
+    ({ place } = lab);
     project = join(place, "project");
     home = join(place, "home");
     for (const folder of ["project/src", "home/.ssh", "home/.config/gh", "home/projects/deep", "outside"]) {
@@ -67,12 +44,10 @@ describe("folders of the host in a sandbox", () => {
     await writeFile(join(project, "file"), "content\n");
     await writeFile(join(place, "outside/canary"), "canary\n");
     vi.stubEnv("HOME", home);
-    extension = createLocalExtension({ dir: join(place, "engine"), home: join(place, "installation") });
   });
   afterAll(async () => {
-    await extension.close();
     vi.unstubAllEnvs();
-    await removeEngine(join(place, "engine"), place);
+    await lab.close();
   });
 
   it("refuses what is sensitive, is part of it or holds it, under every name", async () => {
@@ -151,6 +126,108 @@ describe("folders of the host in a sandbox", () => {
     await rm(join(place, "outside/more"));
   });
 
+  it("FS-7 deletes nothing behind a mount or a link that somebody left in its own folder", async ({
+    skip,
+  }) => {
+    if (process.getuid?.() !== 0) skip("only root mounts");
+    const outside = join(place, "outside");
+    const before = await treeHash(outside);
+    const box = await create(project);
+    const own = join(place, "engine/boxes", box.ref);
+    for (const name of ["mounted", "deep/mounted"]) {
+      await mkdir(join(own, name), { recursive: true });
+      await run("mount", ["--bind", outside, join(own, name)]);
+    }
+    await symlink(outside, join(own, "link"));
+    await using(async () => {
+      await destroy(box);
+      const again = await create(project);
+      expect((await sh(again, "cat file")).text, "and others go on").toBe("content\n");
+      await destroy(again);
+      await expect.poll(mountsBelow, { timeout: 10_000 }).toHaveLength(2);
+      expect(await treeHash(outside)).toBe(before);
+    });
+    expect(await treeHash(outside)).toBe(before);
+  });
+  /** Wherever its folder has gone meanwhile. */
+  const mountsBelow = async () =>
+    (await readFile("/proc/self/mountinfo", "utf8"))
+      .split("\n")
+      .flatMap((line) => line.split(" ")[4] ?? [])
+      .filter((point) => point.startsWith(join(place, "engine")) && point.endsWith("mounted"));
+  const using = async (work: () => Promise<void>) => {
+    try {
+      await work();
+    } finally {
+      for (const point of await mountsBelow()) await run("umount", [point]);
+    }
+  };
+
+  it("RE-11 applies nothing where there is no room for all of it", async ({ skip }) => {
+    if (process.getuid?.() !== 0) skip("only root mounts");
+    const small = join(place, "small");
+    await mkdir(small);
+    await run("mount", ["-t", "tmpfs", "-o", "size=2m,mode=777", "small", small]);
+    try {
+      await writeFile(join(small, "file"), "content\n");
+      await writeFile(join(small, "gone"), "gone\n");
+      await sleep(A_TICK_MS);
+      const before = await treeHash(small);
+      const box = await create(small);
+      await sh(box, "echo more >> file; rm gone; head -c 4000000 /dev/urandom > big; echo z > z");
+      await expect(box.workspace?.apply()).rejects.toMatchObject({ code: "storage_full" });
+      expect(await treeHash(small)).toBe(before);
+      expect(await box.workspace?.apply({ paths: ["file", "gone", "z"] }), "what fits").toMatchObject({
+        applied: 3,
+      });
+      await destroy(box);
+    } finally {
+      await run("umount", ["-l", small]);
+    }
+  });
+
+  it("tells its own changes whatever the host does to the folder meanwhile, or says why not", async () => {
+    const busy = join(place, "busy");
+    await mkdir(busy);
+    const names = Array.from({ length: 40 }, (_, at) => `f${at}`);
+    for (const name of names) await writeFile(join(busy, name), `${name}\n`);
+    await sleep(A_TICK_MS);
+    const box = await create(busy);
+    await sh(box, "for f in f*; do echo inside >> $f; done; echo own > own");
+    let isOver = false;
+    const host = (async () => {
+      for (let round = 0; !isOver; round += 1) {
+        const path = join(busy, names[round % 20] ?? "");
+        await rm(path, { recursive: true, force: true });
+        if (round % 3 === 0) await mkdir(path);
+        else await writeFile(path, "x".repeat(round % 5_000));
+      }
+    })();
+    const look = async () => {
+      const seen: string[] = [];
+      for await (const { path } of (await box.workspace?.changes({ detail: "patch" })) ?? []) seen.push(path);
+      return seen;
+    };
+    const outcomes = new Set<string>();
+    for (let round = 0; round < 30 || (!outcomes.has("told") && round < 1_000); round += 1) {
+      const seen = await look().catch((error) => {
+        expect(SandboxerError.is(error), `${error}`).toBe(true);
+        return undefined;
+      });
+      // What the host leaves alone is told as ever.
+      if (seen) expect(seen).toEqual(expect.arrayContaining([...names.slice(20), "own"]));
+      outcomes.add(seen ? "told" : "refused");
+    }
+    isOver = true;
+    await host;
+    expect([...outcomes]).toContain("told");
+    const before = await treeHash(busy);
+    expect((await look()).sort()).toEqual([...names, "own"].sort());
+    await expect(box.workspace?.apply()).rejects.toMatchObject({ code: "conflict" });
+    expect(await treeHash(busy), "looking and being refused change nothing").toBe(before);
+    await destroy(box);
+  });
+
   it("FS-1 never writes through a link that was put on the way meanwhile", async () => {
     await sleep(A_TICK_MS);
     const box = await create(project);
@@ -227,10 +304,10 @@ describe("folders of the host in a sandbox", () => {
     });
     process.kill(Number(pid), "SIGKILL");
     await vi.waitFor(async () => {
-      const boxes = await extension.list(context);
+      const boxes = await lab.list();
       expect(boxes.map(({ ref }) => ref)).toContain(box.ref);
     });
-    const again = await extension.attach(box.ref, context);
+    const again = await lab.attach(box);
     const found = [];
     for await (const { path } of (await again.workspace?.changes()) ?? []) found.push(path);
     expect(found).toEqual(["file"]);

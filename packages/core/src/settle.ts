@@ -19,17 +19,18 @@ export async function settle(
   try {
     await restoreInto(house, sandbox, box);
     await protect(house, sandbox, location, async () => box);
+    const unsafe = await unsafeOf(house, extensionId);
     const running = await house.store.settleCreate({
       sandboxId: sandbox.id,
       claimed,
       location,
-      bestEffort: [...box.bestEffort, ...(await unsafeOf(house, extensionId))],
+      bestEffort: [...box.bestEffort, ...unsafe],
       startedAtMs: house.clock.nowMs(),
       expiresAtMs,
       coveredUntilMs: Math.min(expiresAtMs, triedAtMs + house.holdSliceMs),
       microUsdPerHour,
       pausedMicroUsdPerHour,
-      data: { attempts },
+      data: { attempts, ...(unsafe.length > 0 && { unsafe }) },
     });
     if (!running) throw new SandboxerError("sandbox_gone", "it was ended while it was being created");
     house.pass("create.settled");
@@ -46,7 +47,7 @@ export async function settle(
   }
 }
 
-/** Recorded on the sandbox, and so in its receipt. */
+/** Recorded on the sandbox, in its receipt and in the event of its creation. */
 async function unsafeOf(house: House, extensionId: string): Promise<string[]> {
   const unsafe = await house.registry.toleratedOf(extensionId);
   return unsafe.map((sentence) => `unsafe runtime: ${sentence}`);

@@ -22,5 +22,9 @@ it("PO-3 a sandbox on an unsafe runtime, and its receipt, say so; without the op
   const said = "unsafe runtime: runc 1.1.5 is below 1.3.6";
   expect(bestEffort).toContain(said);
   expect((await tolerant.receipt(principal, id)).why.bestEffort).toContain(said);
+  const events = await tolerant.listEvents(principal, { limit: 1_000 });
+  expect(
+    events.find(({ type, sandboxId }) => type === "sandbox.created" && sandboxId === id)?.data,
+  ).toMatchObject({ unsafe: [said] });
   await tolerant.destroy(principal, id);
 });

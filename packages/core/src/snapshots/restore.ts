@@ -2,7 +2,7 @@ import { type Box, type CreateBody, type Principal, type Sandbox, SandboxerError
 import { demand } from "../facet.ts";
 import type { House } from "../house.ts";
 import { shelfOf } from "./shelf-of.ts";
-import { readLayer, verifyLayout } from "./verify.ts";
+import { readLayer, tampered, verifyLayout } from "./verify.ts";
 
 /** A request that starts from a snapshot, with the image that one lies on. */
 export async function withSnapshot<Body extends Pick<CreateBody, "from" | "image">>(
@@ -22,9 +22,12 @@ export async function withSnapshot<Body extends Pick<CreateBody, "from" | "image
 export async function restoreInto(house: House, { spec }: Sandbox, box: Box): Promise<void> {
   if (spec.from === undefined) return;
   const facet = demand("snapshots", box.snapshots);
-  const dir = shelfOf(house).pathOf(spec.from);
-  // Whoever took it in has judged its key; here it only has to be whole.
-  const { layers } = await verifyLayout(dir, () => true);
+  const shelf = shelfOf(house);
+  const dir = shelf.pathOf(spec.from);
+  const taken = (await shelf.all()).find(({ id }) => id === spec.from);
+  // Whoever took it in has judged its key; here it has to be that very one.
+  const { digest, signer, layers } = await verifyLayout(dir, () => true);
+  if (digest !== taken?.digest || signer !== taken.signer) throw tampered("its manifest is another's");
   house.pass("restore.begun");
   for (const layer of layers) {
     if (layer.kind === "workspace" && spec.workspace?.mode !== "copy-on-write") continue;

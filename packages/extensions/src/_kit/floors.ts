@@ -20,9 +20,17 @@ export const KERNEL_FLOOR: Floor = {
 
 export const RUNC_FLOOR: Floor = {
   what: "runc",
-  versions: ["1.3.6", "1.4.3", "1.5.0"],
+  versions: ["1.3.6", "1.4.3", "1.5.0-rc.3"],
   asOf: "2026-11",
   why: "CVE-2025-31133, CVE-2025-52565, CVE-2025-52881 and CVE-2026-41579 lead out of a container",
+};
+
+/** It counts its releases by days. */
+export const GVISOR_FLOOR: Floor = {
+  what: "gVisor",
+  versions: ["20251101.0"],
+  asOf: "2026-11",
+  why: "releases of more than a year ago get no corrections any more",
 };
 
 /** Why this version is not safe; nothing where it is. One that does not say what it is may be any. */
@@ -33,13 +41,29 @@ export function belowFloor(version: string | undefined, floor: Floor): string | 
   const floors = versions.flatMap((one) => numbersOf(one) ?? []);
   const own = floors.find(({ series }) => series === found.series);
   const newest = Math.max(...floors.map(({ series }) => series));
-  const isSafe = own ? found.patch >= own.patch : found.series > newest;
+  const isSafe = own ? !isEarlier(found, own) : found.series > newest;
   if (isSafe) return undefined;
   return `${what} ${version} is below ${versions.join(" / ")}: ${why} (as of ${asOf})`;
 }
 
-function numbersOf(version: string): { series: number; patch: number } | undefined {
-  const [, major, minor, patch] = /^v?(\d+)\.(\d+)(?:\.(\d+))?/.exec(version) ?? [];
+interface Numbers {
+  readonly series: number;
+  readonly patch: number;
+  /** Of a release itself there is no later candidate. */
+  readonly candidate: number;
+}
+
+function isEarlier(one: Numbers, other: Numbers): boolean {
+  return one.patch < other.patch || (one.patch === other.patch && one.candidate < other.candidate);
+}
+
+function numbersOf(version: string): Numbers | undefined {
+  const [, major, minor, patch, candidate] =
+    /^v?(\d+)\.(\d+)(?:\.(\d+))?(?:[-~]rc\.?(\d+))?/.exec(version) ?? [];
   if (major === undefined || minor === undefined) return undefined;
-  return { series: Number(major) * 1_000 + Number(minor), patch: Number(patch ?? 0) };
+  return {
+    series: Number(major) * 1_000 + Number(minor),
+    patch: Number(patch ?? 0),
+    candidate: candidate === undefined ? Number.POSITIVE_INFINITY : Number(candidate),
+  };
 }

@@ -1,50 +1,53 @@
 import type { Finding, Probe } from "@sandboxer/contract";
 import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
-import { belowFloor, RUNC_FLOOR } from "../_kit/floors.ts";
+import { belowFloor, type Floor, GVISOR_FLOOR, KERNEL_FLOOR, RUNC_FLOOR } from "../_kit/floors.ts";
 import type { DockerApi } from "./api.ts";
 import { findRuntime, type Runtime } from "./runtime.ts";
 
 export async function probeDocker(api: DockerApi, boxdPath: string, runtime: Runtime): Promise<Probe> {
-  const { daemon, runc } = await findDaemon(api);
+  const { daemon, judged } = await findDaemon(api);
   const found = daemon.ok ? await findRuntime(api, runtime) : undefined;
-  const findings = [daemon, ...(found ? [found] : []), findBoxdBinary(boxdPath)];
+  const findings = [daemon, ...(found ? [found.finding] : []), findBoxdBinary(boxdPath)];
   const lacking = findings.find((finding) => !finding.ok);
-  const isRunc = runtime === "runc";
-  if (daemon.ok && isRunc) findings.push(runc);
-  const unsafe = isRunc && !runc.ok ? [runc.message] : [];
-  if (!lacking) return { status: "offer", findings, ...(unsafe.length > 0 && { unsafe }) };
-  return { status: "unavailable", reason: lacking.message, fix: lacking.fix ?? "", findings };
+  if (lacking) {
+    return { status: "unavailable", reason: lacking.message, fix: lacking.fix ?? "", findings };
+  }
+  // What a container's programs reach first: runc and this kernel, or gVisor's own.
+  findings.push(...(found ? [judge("gvisor", found.version, GVISOR_FLOOR)] : judged));
+  const unsafe = findings.flatMap(({ ok, message }) => (ok ? [] : message));
+  return { status: "offer", findings, ...(unsafe.length > 0 && { unsafe }) };
 }
 
 interface Version {
   readonly Version?: string;
+  readonly KernelVersion?: string;
   readonly Components?: readonly { readonly Name?: string; readonly Version?: string }[];
 }
 
-async function findDaemon(api: DockerApi): Promise<{ daemon: Finding; runc: Finding }> {
+async function findDaemon(api: DockerApi): Promise<{ daemon: Finding; judged: Finding[] }> {
   const id = "docker.daemon";
-  const runc = { id: "docker.runc", ok: false, message: "runc is not known" };
   try {
     const { status, body } = await api.call("GET", "/version");
-    const { Version: version, Components: parts = [] } = body as Version;
-    const found = parts.find(({ Name }) => Name === "runc")?.Version;
+    const { Version: version, KernelVersion: kernel, Components: parts = [] } = body as Version;
+    const runc = parts.find(({ Name }) => Name === "runc")?.Version;
     if (status === 200 && version) {
-      return { daemon: { id, ok: true, message: `docker ${version}` }, runc: judgeRunc(found) };
+      const judged = [judge("runc", runc, RUNC_FLOOR), judge("kernel", kernel, KERNEL_FLOOR)];
+      return { daemon: { id, ok: true, message: `docker ${version}` }, judged };
     }
     const fix = "Use docker 20.10 or newer.";
-    return { daemon: { id, ok: false, message: `docker answers ${status}`, fix }, runc };
+    return { daemon: { id, ok: false, message: `docker answers ${status}`, fix }, judged: [] };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const fix = "Start docker, or name its socket in DOCKER_HOST.";
-    return { daemon: { id, ok: false, message, fix }, runc };
+    return { daemon: { id, ok: false, message, fix }, judged: [] };
   }
 }
 
-function judgeRunc(version: string | undefined): Finding {
-  const unsafe = belowFloor(version, RUNC_FLOOR);
-  const id = "docker.runc";
-  if (!unsafe) return { id, ok: true, message: `runc ${version}` };
-  return { id, ok: false, message: unsafe, fix: "Update runc, with docker." };
+function judge(name: string, version: string | undefined, floor: Floor): Finding {
+  const unsafe = belowFloor(version, floor);
+  const id = `docker.${name}`;
+  if (!unsafe) return { id, ok: true, message: `${floor.what} ${version}` };
+  return { id, ok: false, message: unsafe, fix: `Update ${floor.what}.` };
 }
 
 function findBoxdBinary(path: string): Finding {

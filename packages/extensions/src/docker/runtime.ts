@@ -1,3 +1,6 @@
+import { execFile } from "node:child_process";
+import { isAbsolute } from "node:path";
+import { promisify } from "node:util";
 import { type Box, type Finding, type Manifest, SandboxerError } from "@sandboxer/contract";
 import type { DockerApi } from "./api.ts";
 
@@ -27,15 +30,31 @@ export const RUNTIMES: Readonly<Record<Runtime, Differing>> = {
 const FIX =
   "Install gVisor and add it to docker as the runtime `runsc`, with the argument `--host-uds=create`: boxd listens on a socket that this machine opens.";
 
-/** Whether the daemon has it. Every docker has runc. */
-export async function findRuntime(api: DockerApi, runtime: Runtime): Promise<Finding | undefined> {
+/** Whether the daemon has it, and which it is. Every docker has runc. */
+export async function findRuntime(
+  api: DockerApi,
+  runtime: Runtime,
+): Promise<{ finding: Finding; version?: string | undefined } | undefined> {
   if (runtime === "runc") return undefined;
   const id = `docker.${runtime}`;
   const { body } = await api.call("GET", "/info").catch(() => ({ body: {} }));
-  const { Runtimes = {} } = body as { Runtimes?: Record<string, unknown> };
-  if (Object.hasOwn(Runtimes, runtime))
-    return { id, ok: true, message: `docker runs containers on ${runtime}` };
-  return { id, ok: false, message: `docker has no runtime ${runtime}`, fix: FIX };
+  const { Runtimes = {} } = body as { Runtimes?: Record<string, { readonly path?: string }> };
+  if (!Object.hasOwn(Runtimes, runtime)) {
+    return { finding: { id, ok: false, message: `docker has no runtime ${runtime}`, fix: FIX } };
+  }
+  const finding = { id, ok: true, message: `docker runs containers on ${runtime}` };
+  return { finding, version: await versionOf(Runtimes[runtime]?.path) };
+}
+
+/** The daemon does not know it, and its program is on this machine. */
+async function versionOf(path = ""): Promise<string | undefined> {
+  if (!isAbsolute(path)) return undefined;
+  try {
+    const { stdout } = await promisify(execFile)(path, ["--version"], { timeout: 5_000, env: {} });
+    return /(\d{8}\.\d+)/.exec(stdout)?.[1];
+  } catch {
+    return undefined;
+  }
 }
 
 /** Refuses what boxd cannot promise on that kernel, instead of promising less. */
