@@ -53,12 +53,12 @@ export function createGuard(options: GuardOptions): Guard {
     else if (event === "ask") asking.hear(message);
     else if (event === "left") asking.leave(Number(question));
     else if (event === "misused") misused(String(sandbox), misuseSchema.parse(misuse));
-    else if (event === "lost") {
-      one.watching.reject(unavailable(String(reason)));
-      // It may have been somebody else's turn. Until then the sandbox itself refuses everything.
-      const again = () => watched.get(String(sandbox)) === one && tell(String(sandbox), one);
-      setTimeout(again, TRY_AGAIN_MS).unref();
-    }
+    else if (event === "lost") tryAgain(String(sandbox), one, String(reason));
+  };
+  /** It may have been somebody else's turn. Until then the sandbox itself refuses everything. */
+  const tryAgain = (sandbox: string, one: Watched, reason: string): void => {
+    one.watching.reject(unavailable(reason));
+    setTimeout(() => watched.get(sandbox) === one && tell(sandbox, one), TRY_AGAIN_MS).unref();
   };
   const guard = keepGuard(options, {
     hear,
@@ -84,12 +84,10 @@ export function createGuard(options: GuardOptions): Guard {
       watched.set(sandboxId, one);
       // One that starts now is told of all of them.
       if (!guard.start()) tell(sandboxId, one);
-      try {
-        await within(one.watching.promise, ANSWERS_WITHIN_MS);
-      } catch (error) {
+      await within(one.watching.promise, ANSWERS_WITHIN_MS).catch((error) => {
         if (watched.get(sandboxId) === one) forget(sandboxId);
         throw error;
-      }
+      });
       return { certificate: one.authority.certificate };
     },
     async change(sandboxId, terms) {
@@ -99,6 +97,10 @@ export function createGuard(options: GuardOptions): Guard {
     },
     knows: (sandboxId) => watched.has(sandboxId),
     forget,
+    end(sandboxId) {
+      forget(sandboxId);
+      spending.drop(sandboxId);
+    },
     calls: (sandboxId, afterSeq = 0) =>
       (watched.get(sandboxId)?.calls ?? []).filter(({ seq }) => seq > afterSeq),
     budgets: (sandboxId) => {

@@ -43,7 +43,7 @@ async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox
   house.pass("destroy.ended");
   // Only now: a reader still on the connection learns from it that the sandbox is over.
   house.boxes.drop(sandboxId);
-  house.guard?.forget(sandboxId);
+  house.guard?.end(sandboxId);
   house.reaper.forget(sandboxId);
   house.idle.forget(sandboxId);
   const endedAtMs = house.clock.nowMs();
