@@ -7,6 +7,7 @@ import {
 import { Agent, request } from "node:https";
 import type { Duplex } from "node:stream";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
+import { HTTP_1 } from "../tls/application-protocol.ts";
 
 const CONNECT_PATIENCE_MS = 15_000;
 
@@ -51,9 +52,9 @@ export function openUpstream(destination: Destination, trust: SecureContext, ser
   const [host = ""] = addresses;
   const isTls = scheme === "https";
   const agent = isTls
-    ? new Agent({ keepAlive: true, maxSockets: 1 })
+    ? new Agent({ keepAlive: true, maxSockets: 1, maxCachedSessions: 0 })
     : new PlainAgent({ keepAlive: true, maxSockets: 1 });
-  const tls = isTls ? { secureContext: trust, servername } : {};
+  const tls = isTls ? { secureContext: trust, servername, ALPNProtocols: HTTP_1 } : {};
   return {
     send(method, path, headers) {
       const make = isTls ? request : plainRequest;
