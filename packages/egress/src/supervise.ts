@@ -64,9 +64,7 @@ export function createGuard(options: GuardOptions): Guard {
     hear,
     started() {
       for (const [sandbox, one] of watched) {
-        one.seqs.clear();
-        // What it is told now is all there is, changes that were on their way included.
-        for (const heard of one.turns.values()) heard();
+        beginAnew(one);
         tell(sandbox, one);
       }
     },
@@ -79,8 +77,7 @@ export function createGuard(options: GuardOptions): Guard {
 
   return {
     async protect(sandboxId, door, terms) {
-      const known = watched.get(sandboxId);
-      const one = watch(sandboxId, door, terms, known);
+      const one = watch(sandboxId, door, terms, watched.get(sandboxId));
       watched.set(sandboxId, one);
       // One that starts now is told of all of them.
       if (!guard.start()) tell(sandboxId, one);
@@ -121,6 +118,12 @@ export function createGuard(options: GuardOptions): Guard {
 function protection(sandbox: string, { door, terms, authority }: Watched, used: Map<string, Spent>): object {
   const spent = Object.fromEntries(used);
   return { op: "protect", sandbox, socket: door.socketPath, ...terms, authority, spent };
+}
+
+/** What a new guard is told is all there is, changes that were on their way included. */
+function beginAnew({ seqs, turns }: Watched): void {
+  seqs.clear();
+  for (const heard of turns.values()) heard();
 }
 
 async function changeTerms(
