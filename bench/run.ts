@@ -19,6 +19,7 @@ const QUESTIONS: Readonly<Record<string, () => Promise<{ question: Question }>>>
   images: () => import("./questions/images.ts"),
   egress: () => import("./questions/egress.ts"),
   crowd: () => import("./questions/crowd.ts"),
+  hogs: () => import("./questions/hogs.ts"),
   e2b: () => import("./questions/e2b.ts"),
   waist: () => import("./questions/waist.ts"),
 };

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
@@ -24,6 +25,7 @@ const { describe } = await requires("linux-userns", "boxd");
 
 const context = { installationId: newRowId("ins"), orgId: newRowId("org") };
 const canary = `canary${newSandboxId()}`;
+const HOSTILE_RUNS = 1_000;
 
 /** What a hostile program answers: it tries everything it is given and says what worked. */
 const REACH = `
@@ -180,20 +182,33 @@ print("up", flush=True); time.sleep(60)`;
     const layers = readdirSync(join(dir, "images")).map((name) => join(dir, "images", name));
     const programs = ["/usr/bin/env", "/usr/bin/sh", ...setuidFiles("/usr/bin")];
     const before = [...layers.map(hashOf), hashFiles(programs)];
+    const removal = "rm -rf /etc /home /bin /usr /var /opt 2>/dev/null";
     const hostile = [
-      "rm -rf /etc /home /bin /usr /var /opt 2>/dev/null",
-      "for f in /etc/passwd /usr/bin/env /usr/bin/su; do echo x > $f; chmod 7777 $f; mv $f $f.x; ln -f $f /tmp/l; : > /proc/self/root$f; done 2>/dev/null",
+      "for f in /etc/hosts /usr/bin/env /usr/bin/su; do echo x > $f; chmod 7777 $f; mv $f $f.x; ln -f $f /tmp/l; : > /proc/self/root$f; done 2>/dev/null",
       "mount -o remount,rw / 2>/dev/null; mount -o remount,rw,bind /usr 2>/dev/null; touch /usr/planted",
       "dd if=/dev/zero of=/usr/bin/env bs=1 count=1 conv=notrunc 2>/dev/null; truncate -s 0 /etc/group",
     ];
-    for (const user of ["user", ...(process.getuid?.() === 0 ? ["root"] : [])]) {
-      for (const script of [...hostile].reverse()) {
-        const one = await extension.create(PLAIN_SPEC, { ...context, sandboxId: newSandboxId() });
-        await run(one, ["/usr/bin/sh", "-c", script], { user }).catch(() => {});
-        await extension.destroy(one.ref, context);
+    const users = ["user", ...(process.getuid?.() === 0 ? ["root"] : [])];
+    const attacks = Array.from({ length: HOSTILE_RUNS }, (_, at) => ({
+      script: hostile[at % hostile.length] as string,
+      user: users[at % users.length] as string,
+    }));
+    const last = users.map((user) => ({ script: removal, user }));
+    let ran = 0;
+    // Each sandbox is attacked many times from inside, and destroys itself at its end.
+    const attackOn = async () => {
+      const one = await extension.create(PLAIN_SPEC, { ...context, sandboxId: newSandboxId() });
+      for (const { script, user } of [...attacks.splice(-50), ...last.splice(-1)]) {
+        const { text } = await run(one, ["/usr/bin/sh", "-c", `echo ran; ${script}`], { user });
+        ran += text === "ran\n" ? 1 : 0;
       }
-    }
+      await extension.destroy(one.ref, context);
+    };
+    while (attacks.length > 0) await Promise.all([attackOn(), attackOn()]);
+    expect(ran).toBe(HOSTILE_RUNS + users.length);
     expect([...layers.map(hashOf), hashFiles(programs)]).toEqual(before);
+    forget([...layers.flatMap(filesBelow), ...programs]);
+    expect([...layers.map(hashOf), hashFiles(programs)], "and on the disk itself").toEqual(before);
     expect((await run(b, ["cat", "/etc/passwd"])).text).toContain("root:x:0:0");
     // Control: one byte in a copy is seen.
     const copy = await mkdtemp(join(tmpdir(), "sandboxer-layer-"));
@@ -202,13 +217,25 @@ print("up", flush=True); time.sleep(60)`;
     await writeFile(join(copy, "etc/hostname"), "sandboy\n");
     expect(hashOf(copy)).not.toBe(untouched);
     await rm(copy, { recursive: true });
-  });
+  }, 180_000);
 });
 
 const setuidFiles = (folder: string) =>
   readdirSync(folder)
     .map((name) => join(folder, name))
     .filter((path) => (lstatSync(path).mode & 0o6000) !== 0);
+
+/** What the kernel holds of these files in memory is dropped, and read again from the disk. */
+function forget(paths: readonly string[]): void {
+  const script =
+    "import os, sys\nfor path in sys.stdin.read().split('\\0'):\n  fd = os.open(path, os.O_RDONLY); os.fsync(fd); os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED); os.close(fd)";
+  execFileSync("python3", ["-c", script], {
+    input: paths.filter((path) => lstatSync(path).isFile()).join("\0"),
+  });
+}
+
+const filesBelow = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" }).map((path) => join(folder, path));
 
 /** Names, modes, owners and content of everything below a folder. */
 function hashOf(folder: string): string {

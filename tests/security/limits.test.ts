@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execRequestSchema } from "@sandboxer/contract";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -31,12 +31,22 @@ const FORK_BOMB = perl(
   "$| = 1; $SIG{CHLD} = 'IGNORE'; for (1..200) { my $p = fork; if (!defined $p) { print qq($_: $!\\n); exec 'sleep', 60 }" +
     " if (!$p) { exec 'sleep', 60 } } print qq(all\\n); exec 'sleep', 60",
 );
+/** The dead nobody asks after: each keeps its number until its parent goes. */
+const ZOMBIES = perl(
+  "$| = 1; for (1..200) { my $p = fork; if (!defined $p) { print qq($_: $!\\n); sleep 60; exit }" +
+    " exit if !$p } print qq(all\\n); sleep 60",
+);
 const THREAD_BOMB = [
   "python3",
   "-c",
   "import threading as t,time\nn=0\ntry:\n  for n in range(200): t.Thread(target=time.sleep,args=(60,),daemon=True).start()\n" +
     "except RuntimeError as e: print(e, flush=True)\nelse: print('all', flush=True)\ntime.sleep(60)",
 ];
+
+/** A child that its parent traces and never lets go on. */
+const TRACED =
+  "import ctypes, os, signal, time; p = os.fork();\nif p == 0: ctypes.CDLL(None).ptrace(0, 0, 0, 0); os.kill(os.getpid(), signal.SIGSTOP)\n" +
+  'os.waitpid(p, 2); open("/tmp/traced", "w"); time.sleep(600)';
 
 describe("limits that hold", () => {
   let engine: Awaited<ReturnType<typeof openLimitedEngine>>;
@@ -48,6 +58,7 @@ describe("limits that hold", () => {
   it.for([
     ["fork", FORK_BOMB, /: Resource temporarily unavailable$/],
     ["thread", THREAD_BOMB, /^can't start new thread$/],
+    ["zombie", ZOMBIES, /: Resource temporarily unavailable$/],
   ] as const)("RL-1 stops a %s bomb at the sandbox's own limit", async ([, argv, refused]) => {
     const small = await engine.create(SMALL);
     const large = await engine.create(LARGE);
@@ -110,6 +121,37 @@ describe("limits that hold", () => {
     await small.destroy();
   });
 
+  it.for([
+    // Unread bytes: 60 pipes of 64 KiB, 60 pairs of sockets with what each takes.
+    [
+      "pipes and sockets",
+      8 * MIB,
+      python(
+        "import os, socket, time\nkept = []\nfor _ in range(60):\n  r, w = os.pipe(); os.set_blocking(w, False)\n" +
+          "  a, b = socket.socketpair(); a.setblocking(False); kept += [r, w, a, b]\n" +
+          "  for put in (lambda: os.write(w, b'x' * 4096), lambda: a.send(b'x' * 4096)):\n" +
+          "    try:\n      while True: put()\n    except BlockingIOError: pass\n" +
+          "print('up', flush=True); time.sleep(60)",
+      ),
+    ],
+    // An empty file is an entry and an inode in the kernel's memory.
+    [
+      "file names",
+      4 * MIB,
+      perl(
+        '$| = 1; mkdir "$ENV{HOME}/many"; for (1..6000) { open my $f, ">", "$ENV{HOME}/many/$_" } print qq(up\\n); sleep 60',
+      ),
+    ],
+  ] as const)("RL-2 charges what the kernel keeps for its %s to the sandbox", async ([, atLeast, argv]) => {
+    const large = await engine.create(LARGE);
+    const idle = await firstLine(large.box, perl("$| = 1; print qq(up\n); sleep 60"));
+    const before = (await large.metrics()).memoryBytes;
+    expect([idle, await firstLine(large.box, argv)]).toEqual(["up", "up"]);
+    expect((await large.metrics()).memoryBytes - before).toBeGreaterThan(atLeast);
+    await engine.othersGoOn();
+    await large.destroy();
+  });
+
   it("RL-3 ends a disk at its bytes and at its inodes", async () => {
     const small = await engine.create(SMALL);
     const large = await engine.create(LARGE);
@@ -118,6 +160,9 @@ describe("limits that hold", () => {
     expect(filled.complaint).toContain("No space left");
     expect(Number(filled.text)).toBeLessThan(SMALL.diskMiB * MIB);
     expect((await small.metrics()).diskBytes).toBeGreaterThan(20 * MIB);
+    expect(hostBytesOf(engine.dir, small.box.ref), "what it takes of the host's").toBeLessThan(
+      (SMALL.diskMiB + 4) * MIB,
+    );
     writeFileSync(join(engine.dir, "state"), "the host still writes");
     expect((await large.run(fill)).text, "control").toBe(`all\n${100 * MIB}\n`);
 
@@ -219,15 +264,35 @@ describe("limits that hold", () => {
     await small.destroy();
   });
 
+  it("RL-7 five hundred commands at once run or are refused, and nobody else notices", async () => {
+    const small = await engine.create(SMALL);
+    const outcomes = await Promise.all(
+      Array.from({ length: 500 }, () =>
+        small.run(["sleep", "1"]).then(
+          ({ exit }) => (exit.kind === "exited" && exit.code === 0 ? "done" : JSON.stringify(exit)),
+          (error) => error.code,
+        ),
+      ),
+    );
+    await engine.othersGoOn();
+    const counts = Object.groupBy(outcomes, (outcome) => outcome);
+    expect(counts.done?.length).toBeGreaterThan(0);
+    expect(Object.keys(counts).sort()).toEqual(["capacity_exhausted", "done"]);
+    expect((await small.run(["echo", "alive"])).text).toBe("alive\n");
+    await small.destroy();
+  });
+
   it("RL-8 ends what is stopped, traced, detached or frozen", async () => {
     for (const pause of [false, true]) {
       const doomed = await engine.create(SMALL);
       const namespace = namespacesOf(initPidOf(engine.dir, doomed.box.ref)).pid as string;
       const script =
         "trap '' TERM HUP INT; (setsid sh -c 'trap \"\" TERM; kill -STOP $$' &) ;" +
-        " (setsid sh -c 'sleep 600 & sleep 600' &); sleep 600 & kill -STOP $!; echo up; exec sleep 600";
+        " (setsid sh -c 'sleep 600 & sleep 600' &); sleep 600 & kill -STOP $!;" +
+        ` python3 -c '${TRACED}' & while [ ! -e /tmp/traced ]; do sleep 0.1; done; echo up; exec sleep 600`;
       expect(await firstLine(doomed.box, shell(script))).toBe("up");
       expect(processesIn(namespace).length, "control: they live").toBeGreaterThan(4);
+      expect(statesIn(namespace), "control: one is stopped by who traces it").toContain("t");
       if (pause) await doomed.pause();
       await doomed.destroy();
       expect(processesIn(namespace)).toEqual([]);
@@ -246,6 +311,16 @@ describe("limits that hold", () => {
     await small.destroy();
   });
 });
+
+/** Of its folder and what is in it, on the disk of the host. */
+function hostBytesOf(dir: string, ref: string): number {
+  const folder = join(dir, "boxes", ref);
+  const paths = readdirSync(folder).map((name) => join(folder, name));
+  return [folder, ...paths].reduce((sum, path) => sum + lstatSync(path).blocks * 512, 0);
+}
+
+const statesIn = (namespace: string): string[] =>
+  processesIn(namespace).map((pid) => /^State:\t(\S)/m.exec(readOrNothing(`/proc/${pid}/status`))?.[1] ?? "");
 
 function makersOf(dir: string): number[] {
   const isMaker = (pid: string) =>

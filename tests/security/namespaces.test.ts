@@ -156,6 +156,14 @@ describe("what a sandbox meets of the kernel", () => {
     expect(made.text, "control: it is setuid").toBe("0 4755\n");
     expect((await run(box, ["/var/tmp/id", "-u"])).text).toBe("1000\n");
     expect((await run(box, ["su", "root", "-c", "id -u"])).text).not.toContain("0\n");
+    // Permitted and effective: cap_net_raw, as ping has it.
+    const capable =
+      "cp /usr/bin/grep /var/tmp/grep; setfattr -n security.capability -v 0x0100000200200000000000000000000000000000 /var/tmp/grep; getfattr -n security.capability --only-values /var/tmp/grep | od -An -tx1 | head -c 12";
+    const given = await shell(box, capable, { user: "root" });
+    const held = await run(box, ["/var/tmp/grep", "-hE", "Cap(Prm|Eff|Amb)", "/proc/self/status"]);
+    expect(held.text, given.text).toBe(
+      "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nCapAmb:\t0000000000000000\n",
+    );
   });
 
   it("runs the programs that people use", async () => {

@@ -4,6 +4,8 @@ import { openEngine, shell } from "./engine.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd", "root", "subordinate-ids");
 
+const { describe: describeClients, given: tools } = await requires("linux-userns", "boxd", "egress-clients");
+
 const CONTROL = [
   "Package: tiny",
   "Version: 1",
@@ -49,4 +51,38 @@ describe("packages", () => {
       }
     }, 120_000);
   }
+});
+
+/** The smallest thing that pip takes for a package. */
+const WHEEL = `
+import zipfile
+info = "tiny-1.0.dist-info/"
+with zipfile.ZipFile("/tmp/tiny-1.0-py3-none-any.whl", "w") as wheel:
+    wheel.writestr("tiny.py", "answer = 42\\n")
+    wheel.writestr(info + "METADATA", "Metadata-Version: 2.1\\nName: tiny\\nVersion: 1.0\\n")
+    wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+    wheel.writestr(info + "RECORD", "")`;
+
+describeClients("packages of a language", () => {
+  it("are installed by pip as on a machine of one's own, into the home", async () => {
+    const engine = await openEngine({ boxdPath: tools.boxd.path });
+    try {
+      const box = await engine.create();
+      const install = `/usr/bin/python3 -c '${WHEEL}' && /usr/bin/python3 -m pip install -q --no-index /tmp/tiny-1.0-py3-none-any.whl`;
+      const installed = await shell(box, install, { timeoutMs: 60_000 });
+      expect(installed.exit, installed.errors).toEqual({ kind: "exited", code: 0 });
+      const used = await shell(
+        box,
+        "cd /; /usr/bin/python3 -c 'import tiny; print(tiny.answer, tiny.__file__)'",
+      );
+      expect(used.text).toMatch(/^42 \/home\/user\/\.local\//);
+      // Control: where the system's packages are marked as its own, pip refuses without a word from us.
+      const { text: marks } = await shell(box, "ls /usr/lib/python3*/EXTERNALLY-MANAGED");
+      const alone = { env: { PIP_CONFIG_FILE: "/dev/null" }, timeoutMs: 60_000 };
+      const again = await shell(box, `${install} --force-reinstall`, alone);
+      expect(again.errors.includes("externally-managed-environment")).toBe(marks !== "");
+    } finally {
+      await engine.close();
+    }
+  }, 120_000);
 });

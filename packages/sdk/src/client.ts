@@ -26,6 +26,7 @@ import { openSnapshotShelf, type SnapshotShelf } from "./snapshots.ts";
 import type { SocketMaker } from "./sockets.ts";
 import { openStoreView, type StoreView } from "./store.ts";
 import { createTransport, type Fetch, type Once } from "./transport.ts";
+import { openVolumes, type Volumes } from "./volumes.ts";
 
 export interface ClientOptions {
   /** Where the gateway is, as in `http://127.0.0.1:7070`. */
@@ -66,6 +67,7 @@ export interface Client {
   readonly snapshots: SnapshotShelf;
   readonly store: StoreView;
   readonly images: ImageShelf;
+  readonly volumes: Volumes;
   readonly events: Log;
   readonly webhooks: Webhooks;
   readonly budget: {
@@ -130,6 +132,7 @@ export function createClient(options: ClientOptions): Client {
     snapshots: openSnapshotShelf(transport),
     store: openStoreView(transport),
     images: openImageShelf(transport),
+    volumes: openVolumes(transport),
     events: openLog(transport),
     webhooks: openWebhooks(transport),
     budget: {

@@ -11,5 +11,7 @@ export const ETC: Readonly<Record<string, string>> = {
   hostname: "sandbox\n",
   "nsswitch.conf": ["passwd: files", "group: files", "hosts: files dns", ""].join("\n"),
   "resolv.conf": "",
+  // The system's packages are read-only here: what is installed goes into the home, beside them.
+  "pip.conf": ["[global]", "break-system-packages = true", ""].join("\n"),
   profile: 'export PATH="${PATH:-/usr/local/bin:/usr/bin:/bin}"\n',
 };

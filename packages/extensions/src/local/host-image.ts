@@ -15,7 +15,7 @@ import { ETC } from "./etc.ts";
 import type { Mount, Root } from "./root.ts";
 
 /** Raised whenever the skeleton below changes, so that an older one is not used. */
-const SKELETON_VERSION = 2;
+const SKELETON_VERSION = 3;
 
 /** Top-level folders that hold programs. On a merged-/usr system all but the first are links. */
 const PROGRAMS = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];

@@ -3,6 +3,7 @@ import type { Finding, Probe } from "@sandboxer/contract";
 import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
 import { belowFloor, KERNEL_FLOOR } from "../_kit/floors.ts";
 import { findKeeping } from "./find-keeping.ts";
+import { findLeaks } from "./find-leaks.ts";
 import { findLimits } from "./find-limits.ts";
 import { findTools } from "./find-tools.ts";
 import { findUsers } from "./find-users.ts";
@@ -19,7 +20,13 @@ export async function probeHost(boxdPath: string, isHolding: () => Promise<boole
   ];
   const lacking = findings.find((finding) => !finding.ok);
   // Without these there are still sandboxes; each says what is not in force.
-  findings.push(await findLimits(), await findUsers(), await findKeeping(), await findTools());
+  findings.push(
+    await findLimits(),
+    await findUsers(),
+    await findKeeping(),
+    await findTools(),
+    await findLeaks(),
+  );
   const unsafe = belowFloor(await kernelRelease(), KERNEL_FLOOR);
   if (unsafe) findings.push({ id: "local.floor", ok: false, message: unsafe, fix: "Use a newer kernel." });
   if (!lacking) return { status: "offer", findings, ...(unsafe && { unsafe: [unsafe] }) };
