@@ -7,6 +7,8 @@ import type { Authority } from "../tls/certificate.ts";
 const PREFACE_PATIENCE_MS = 5_000;
 const HANDSHAKE_PATIENCE_MS = 15_000;
 const KEPT_CONTEXTS = 500;
+/** What is said here never leaves the machine, so nobody keeps it for a better computer; such keys are large. */
+const CURVES = "X25519:P-256:P-384";
 const NOTHING = Buffer.alloc(0);
 
 /** Takes connections from the relay: the first line of each is the number of its tunnel. */
@@ -41,7 +43,11 @@ export function createContexts(authority: Authority): (host: string) => SecureCo
   return (host) => {
     const known = made.get(host);
     if (known) return known;
-    const context = createSecureContext({ ...authority.issue(host), minVersion: "TLSv1.2" });
+    const context = createSecureContext({
+      ...authority.issue(host),
+      ecdhCurve: CURVES,
+      minVersion: "TLSv1.2",
+    });
     made.set(host, context);
     if (made.size > KEPT_CONTEXTS) made.delete(made.keys().next().value as string);
     return context;
