@@ -20,6 +20,8 @@ type Inner =
   | "enterAccess"
   | "openVolume"
   | "standIn"
+  | "actFor"
+  | "admit"
   | "census";
 
 const SANDBOX = "/v1/sandboxes/{id}";
@@ -177,7 +179,9 @@ const routes = Object.entries(paths).flatMap(([path, methods]) =>
 it("knows every verb of the waist", () => {
   const verbs = Object.keys(verbsOf(() => async () => undefined as never));
   const inner: Inner[] = ["authenticate", "enterPreview", "openAccess", "enterAccess", "openVolume"];
-  expect([...Object.keys(WAYS), ...inner, "standIn", "census"].sort()).toEqual(verbs.sort());
+  expect([...Object.keys(WAYS), ...inner, "standIn", "actFor", "admit", "census"].sort()).toEqual(
+    verbs.sort(),
+  );
 });
 
 it("reaches each verb by REST and by command line, and has no way in that leads to none", () => {

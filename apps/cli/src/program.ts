@@ -51,6 +51,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     snapshots: () => import("./commands/snapshots.ts"),
     restore: () => import("./commands/restore.ts"),
     fork: () => import("./commands/fork.ts"),
+    volumes: () => import("./commands/volumes.ts"),
   },
   "Sharing one:": {
     attach: () => import("./commands/attach.ts"),
@@ -60,7 +61,6 @@ const GROUPS: Readonly<Record<string, Commands>> = {
   "This installation:": {
     up: () => import("./commands/up.ts"),
     images: () => import("./commands/images.ts"),
-    volumes: () => import("./commands/volumes.ts"),
     doctor: () => import("./commands/doctor.ts"),
     store: () => import("./commands/store.ts"),
     orgs: () => import("./commands/orgs.ts"),

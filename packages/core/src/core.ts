@@ -129,6 +129,8 @@ export interface Core {
   enterAccess(sandboxId: string, token: string): Promise<Principal>;
   /** Who made a sandbox, for what that one left open to others on purpose, and for nothing else. */
   standIn(sandboxId: string): Promise<Principal>;
+  /** Who holds a key, to put away what that one left under way when a gateway ended. */
+  actFor(keyId: string): Promise<Principal>;
   files(principal: Principal, idOrName: string): Promise<Files>;
   /** How the sandbox's copy-on-write workspace differs from the host's folder. */
   diff(

@@ -1,4 +1,4 @@
-import { enterAccess, openAccess, openVolume, standIn } from "./access.ts";
+import { actFor, enterAccess, openAccess, openVolume, standIn } from "./access.ts";
 import { admit } from "./admit.ts";
 import { apply } from "./apply.ts";
 import { getApproval, listApprovals } from "./approvals/approvals.ts";
@@ -84,6 +84,7 @@ export function verbsOf(verb: Verb): Omit<Core, "start" | "close"> {
     openAccess: verb(openAccess),
     enterAccess: verb(enterAccess),
     standIn: verb(standIn),
+    actFor: verb(actFor),
     ...insideVerbs(verb),
     receipt: verb(receipt),
     attach: verb(attach),

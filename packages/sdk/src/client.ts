@@ -65,16 +65,18 @@ export interface Client {
   readonly secrets: Secrets;
   readonly approvals: Approvals;
   readonly snapshots: SnapshotShelf;
+  readonly volumes: Volumes;
   readonly store: StoreView;
   readonly images: ImageShelf;
-  readonly volumes: Volumes;
   readonly events: Log;
   readonly webhooks: Webhooks;
   readonly budget: {
     /** The account that the key's sandboxes draw on. */
     get(): Promise<Budget>;
-    /** What the whole org may spend, `null` for no limit. The root key's alone. */
-    /** Of a tenant by name, for the installation's root key; of one's own org otherwise. */
+    /**
+     * What the whole org may spend, `null` for no limit: of a tenant by name, for the installation's
+     * root key; of one's own org otherwise.
+     */
     set(limitMicroUsd: number | null, org?: string): Promise<Budget>;
   };
   /** Who the client's key belongs to, and what it may do. */
@@ -130,9 +132,9 @@ export function createClient(options: ClientOptions): Client {
     secrets: openSecrets(transport),
     approvals: openApprovals(transport),
     snapshots: openSnapshotShelf(transport),
+    volumes: openVolumes(transport),
     store: openStoreView(transport),
     images: openImageShelf(transport),
-    volumes: openVolumes(transport),
     events: openLog(transport),
     webhooks: openWebhooks(transport),
     budget: {

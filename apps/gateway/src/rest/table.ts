@@ -44,6 +44,6 @@ export const ROUTES: readonly Route[] = [
   ...treeRoutes,
   ...workspaceRoutes,
   ...snapshotRoutes,
-  ...imageRoutes,
   ...volumeRoutes,
+  ...imageRoutes,
 ];

@@ -7,6 +7,7 @@ import {
   volumeSchema,
 } from "@sandboxer/contract";
 import { z } from "zod";
+import { endKeepers } from "../e2b/volumes/keepers.ts";
 import { route } from "./route.ts";
 
 const params = z.strictObject({ volume: z.union([rowIdSchema, volumeNameSchema]) });
@@ -55,7 +56,9 @@ export const volumeRoutes = [
       answer: { type: "json", status: 200, schema: emptySchema },
     },
     async ({ core, principal, params: { volume } }) => {
-      await core.deleteVolume(principal, volume);
+      const { id } = await core.getVolume(principal, volume);
+      await endKeepers(core, principal, id);
+      await core.deleteVolume(principal, id);
       return {};
     },
   ),

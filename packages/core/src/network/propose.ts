@@ -1,7 +1,7 @@
 import type { NetworkCall, NetworkRule } from "@sandboxer/contract";
 
 /** As much of an attempt as a rule can be made of. */
-type Tried = Pick<NetworkCall, "verdict" | "host" | "port" | "rule" | "method">;
+type Tried = Pick<NetworkCall, "verdict" | "host" | "port" | "rule" | "method" | "cure">;
 
 /**
  * The rules that would have allowed what was not: one for each place, as narrow as the call shows.
