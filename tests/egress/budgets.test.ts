@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -106,6 +108,9 @@ print(total)`;
     await expect.poll(sendMore, { timeout: 30_000 }).toBe(300_000);
     expect(got).toBeLessThanOrEqual(50_000);
     expect(await send(again, 1_000)).toBe(0);
+    const book = join(bench.home, "guard", `${sandbox.id}.spent.json`);
+    await expect.poll(() => existsSync(book), { timeout: 30_000 }).toBe(true);
     await again.destroy();
+    expect(existsSync(book), "nothing of it is kept when the sandbox is over").toBe(false);
   });
 });

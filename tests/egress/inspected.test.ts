@@ -7,6 +7,9 @@ import { type Bench, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
+/** On the way to the world, and nobody is there. */
+const NOBODY = "93.184.99.99";
+
 /** Without a word about certificates: the sandbox trusts its own authority. */
 const curl = (sandbox: Sandbox, ...args: string[]) =>
   sandbox.run(["curl", "--silent", "--show-error", "--max-time", "10", ...args], { timeoutMs: 20_000 });
@@ -20,8 +23,10 @@ describe("requests that are read", () => {
       await bench.lab.name(name, [WORLD]);
     }
     for (const name of ["expired.bad.test", "old.bad.test"]) await bench.lab.name(name, [WORLD]);
+    await bench.lab.name("second.allowed.test", [NOBODY], [NOBODY, WORLD]);
     sandbox = await bench.sandbox({
       rules: [
+        { host: "second.allowed.test", access: "read-only" },
         { host: "api.allowed.test", methods: ["GET", "POST"], paths: ["/v1/**", "/echo", "/ws"] },
         { host: "api.allowed.test", protocol: "http", access: "read-only" },
         { host: "*.bad.test", access: "read-only", ports: [443, 8445] },
@@ -42,6 +47,15 @@ describe("requests that are read", () => {
     await expect
       .poll(async () => (await sandbox.networkCalls()).calls.at(-1))
       .toMatchObject({ ...place, verdict: "allowed", status: 200 });
+  });
+
+  it("go to the next address of a name where the first does not answer, and to no other", async () => {
+    const ask = () =>
+      curl(sandbox, "-o", "/dev/null", "-w", "%{http_code}", "https://second.allowed.test/here");
+    expect(text((await ask()).stdout), "control: the first alone").not.toBe("200");
+    expect(await requests()).toEqual([]);
+    expect(text((await ask()).stdout)).toBe("200");
+    expect((await requests()).map(({ what }) => what)).toEqual(["GET /here"]);
   });
 
   it("carry a body, with a length and without one", async () => {

@@ -150,7 +150,10 @@ export interface Guard {
   change(sandboxId: string, terms: Terms): Promise<void>;
   /** Whether it has been asked to protect this one. */
   knows(sandboxId: string): boolean;
+  /** For now: what it has used of its budgets is kept for when it is protected again. */
   forget(sandboxId: string): void;
+  /** For good. */
+  end(sandboxId: string): void;
   /** What a sandbox tried, oldest first, as far as it is still kept. */
   calls(sandboxId: string, afterSeq?: number): NetworkCall[];
   /** How much has been carried where there is a limit. */

@@ -40,7 +40,7 @@ export async function settle(
     house.auditor.watch(running);
     return running;
   } catch (thrown) {
-    house.guard?.forget(sandbox.id);
+    house.guard?.end(sandbox.id);
     box.close();
     await discard(house, extensionId, box.ref);
     throw await fail(house, sandbox, SandboxerError.from(thrown), attempts);

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Spent } from "./guard/ward.ts";
 
@@ -8,6 +8,8 @@ const WRITE_EVERY_MS = 1_000;
 export interface Spending {
   of(sandbox: string): Map<string, Spent>;
   note(sandbox: string, purse: string, spent: Spent): void;
+  /** Nobody will ask for it again. */
+  drop(sandbox: string): void;
   /** Writes what has not been written yet. */
   flush(): void;
 }
@@ -40,6 +42,11 @@ export function createSpending(dir: string): Spending {
       of(sandbox).set(purse, spent);
       unwritten.add(sandbox);
       timer ??= setTimeout(flush, WRITE_EVERY_MS).unref();
+    },
+    drop(sandbox) {
+      known.delete(sandbox);
+      unwritten.delete(sandbox);
+      rmSync(pathOf(sandbox), { force: true });
     },
     flush,
   };

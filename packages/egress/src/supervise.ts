@@ -61,20 +61,18 @@ export function createGuard(options: GuardOptions): Guard {
     else if (event === "ask") asking.hear(message);
     else if (event === "left") asking.leave(Number(question));
     else if (event === "misused") told.misused(String(sandbox), misuseSchema.parse(misuse));
-    else if (event === "lost") {
-      one.watching.reject(unavailable(String(reason)));
-      // It may have been somebody else's turn. Until then the sandbox itself refuses everything.
-      const again = () => watched.get(String(sandbox)) === one && tell(String(sandbox), one);
-      setTimeout(again, TRY_AGAIN_MS).unref();
-    }
+    else if (event === "lost") tryAgain(String(sandbox), one, String(reason));
+  };
+  /** It may have been somebody else's turn. Until then the sandbox itself refuses everything. */
+  const tryAgain = (sandbox: string, one: Watched, reason: string): void => {
+    one.watching.reject(unavailable(reason));
+    setTimeout(() => watched.get(sandbox) === one && tell(sandbox, one), TRY_AGAIN_MS).unref();
   };
   const guard = keepGuard(options, {
     hear,
     started() {
       for (const [sandbox, one] of watched) {
-        one.seqs.clear();
-        // What it is told now is all there is, changes that were on their way included.
-        for (const heard of one.turns.values()) heard();
+        beginAnew(one);
         tell(sandbox, one);
       }
     },
@@ -87,17 +85,14 @@ export function createGuard(options: GuardOptions): Guard {
 
   return {
     async protect(sandboxId, door, terms) {
-      const known = watched.get(sandboxId);
-      const one = watch(sandboxId, door, terms, known);
+      const one = watch(sandboxId, door, terms, watched.get(sandboxId));
       watched.set(sandboxId, one);
       // One that starts now is told of all of them.
       if (!guard.start()) tell(sandboxId, one);
-      try {
-        await within(one.watching.promise, ANSWERS_WITHIN_MS);
-      } catch (error) {
+      await within(one.watching.promise, ANSWERS_WITHIN_MS).catch((error) => {
         if (watched.get(sandboxId) === one) forget(sandboxId);
         throw error;
-      }
+      });
       return { certificate: one.authority.certificate };
     },
     async change(sandboxId, terms) {
@@ -107,6 +102,10 @@ export function createGuard(options: GuardOptions): Guard {
     },
     knows: (sandboxId) => watched.has(sandboxId),
     forget,
+    end(sandboxId) {
+      forget(sandboxId);
+      spending.drop(sandboxId);
+    },
     calls: (sandboxId, afterSeq = 0) =>
       (watched.get(sandboxId)?.calls ?? []).filter(({ seq }) => seq > afterSeq),
     budgets: (sandboxId) => {
@@ -126,6 +125,12 @@ export function createGuard(options: GuardOptions): Guard {
 function protection(sandbox: string, { door, terms, authority }: Watched, used: Map<string, Spent>): object {
   const spent = Object.fromEntries(used);
   return { op: "protect", sandbox, socket: door.socketPath, ...terms, authority, spent };
+}
+
+/** What a new guard is told is all there is, changes that were on their way included. */
+function beginAnew({ seqs, turns }: Watched): void {
+  seqs.clear();
+  for (const heard of turns.values()) heard();
 }
 
 async function changeTerms(

@@ -140,6 +140,7 @@ impl Place {
         }
         self.agent = agent.map(UnixListener::from);
         descriptor::set_nonblocking(&listener)?;
+        network::send_unpaced(&listener);
         descriptor::set_nonblocking(&resolver)?;
         self.listener = Some(listener.into());
         self.resolver = Some(resolver.into());

@@ -22,7 +22,7 @@ export async function recordGone(house: House, sandbox: Sandbox): Promise<Sandbo
     house.idle.forget(sandbox.id);
     await house.auditor.end(now);
     house.boxes.drop(sandbox.id);
-    house.guard?.forget(sandbox.id);
+    house.guard?.end(sandbox.id);
     house.reaching.forget(sandbox.id);
   }
   return now;

@@ -44,7 +44,7 @@ async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox
   house.pass("destroy.ended");
   // Only now: a reader still on the connection learns from it that the sandbox is over.
   house.boxes.drop(sandboxId);
-  house.guard?.forget(sandboxId);
+  house.guard?.end(sandboxId);
   if (await house.reaching.tell(sandboxId)) await house.journal.flush();
   house.reaching.forget(sandboxId);
   house.reaper.forget(sandboxId);

@@ -63,6 +63,9 @@ const { values } = parseArgs({
 const { boxd, dir, dns, ca } = values;
 if (!boxd || !dir) throw new Error("--boxd and --dir are needed");
 
+// Whatever small thing a connection keeps keeps the whole buffer that it shares with others.
+Buffer.poolSize = 8_192;
+
 const say = (message: object) => writeLine(process.stdout, message);
 const inspector = join(dir, `inspect-${process.pid}.sock`);
 process.on("exit", () => rmSync(inspector, { force: true }));

@@ -4,11 +4,12 @@ import { BadRequest, bad, type Framing, type Head, MOST_HEAD_BYTES, parseHead } 
 /** Nobody gets to say a head or a line one byte at a time for ever. */
 const HEAD_PATIENCE_MS = 15_000;
 const MOST_LINE_BYTES = 16;
+const NOTHING = Buffer.alloc(0);
 
 /** Bytes of a connection as they are needed, and not before. */
 export class Incoming {
   readonly #socket: Duplex;
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = NOTHING;
   #isOver = false;
   #wake: () => void = () => {};
 
@@ -78,7 +79,8 @@ export class Incoming {
 
   #take(count: number): Buffer {
     const taken = this.#bytes.subarray(0, count);
-    this.#bytes = this.#bytes.subarray(count);
+    // Even an empty piece would keep the whole of what it is a piece of.
+    this.#bytes = count < this.#bytes.length ? this.#bytes.subarray(count) : NOTHING;
     return taken;
   }
 

@@ -1,18 +1,22 @@
 import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+import { HTTP_1 } from "../tls/application-protocol.ts";
 import type { Authority } from "../tls/certificate.ts";
 
 const PREFACE_PATIENCE_MS = 5_000;
 const HANDSHAKE_PATIENCE_MS = 15_000;
 const KEPT_CONTEXTS = 500;
+/** What is said here never leaves the machine, so nobody keeps it for a better computer; such keys are large. */
+const CURVES = "X25519:P-256:P-384";
+const NOTHING = Buffer.alloc(0);
 
 /** Takes connections from the relay: the first line of each is the number of its tunnel. */
 export function listenForTunnels(path: string, take: (tunnel: number, socket: Socket) => void): Server {
   const server = createServer({ pauseOnConnect: false }, (socket) => {
     socket.on("error", () => socket.destroy());
     const timer = setTimeout(() => socket.destroy(), PREFACE_PATIENCE_MS);
-    let bytes = Buffer.alloc(0);
+    let bytes = NOTHING;
     const read = () => {
       for (let chunk = socket.read() as Buffer | null; chunk; chunk = socket.read() as Buffer | null) {
         bytes = Buffer.concat([bytes, chunk]);
@@ -22,7 +26,10 @@ export function listenForTunnels(path: string, take: (tunnel: number, socket: So
       clearTimeout(timer);
       socket.off("readable", read);
       socket.unshift(bytes.subarray(end + 1));
-      take(Number(bytes.toString("latin1", 0, end)), socket);
+      const tunnel = Number(bytes.toString("latin1", 0, end));
+      // Who listens for errors would keep them for as long as the connection lasts.
+      bytes = NOTHING;
+      take(tunnel, socket);
     };
     socket.on("readable", read);
   });
@@ -36,7 +43,11 @@ export function createContexts(authority: Authority): (host: string) => SecureCo
   return (host) => {
     const known = made.get(host);
     if (known) return known;
-    const context = createSecureContext({ ...authority.issue(host), minVersion: "TLSv1.2" });
+    const context = createSecureContext({
+      ...authority.issue(host),
+      ecdhCurve: CURVES,
+      minVersion: "TLSv1.2",
+    });
     made.set(host, context);
     if (made.size > KEPT_CONTEXTS) made.delete(made.keys().next().value as string);
     return context;
@@ -53,7 +64,7 @@ export function endTls(socket: Socket, host: string, context: SecureContext): Pr
     const tls = new TLSSocket(socket, {
       isServer: true,
       secureContext: context,
-      ALPNProtocols: ["http/1.1"],
+      ALPNProtocols: HTTP_1,
       SNICallback: (name, done) =>
         name.toLowerCase() === host ? done(null, context) : done(new Error("TLS is for another name")),
     });

@@ -5,8 +5,10 @@ import {
   request as plainRequest,
 } from "node:http";
 import { Agent, request } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
+import { HTTP_1 } from "../tls/application-protocol.ts";
 
 const CONNECT_PATIENCE_MS = 15_000;
 
@@ -46,18 +48,35 @@ export function trusted(extra: readonly string[]): SecureContext {
   return createSecureContext({ ca, minVersion: "TLSv1.2" });
 }
 
+/** Instead of asking for the name again. Where one address does not answer, the next is tried. */
+function judged(addresses: readonly string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (_, options, done) =>
+    options.all ? done(null, all) : done(null, all[0]?.address ?? "", all[0]?.family);
+}
+
 export function openUpstream(destination: Destination, trust: SecureContext, servername: string): Upstream {
-  const { scheme, port, addresses } = destination;
-  const [host = ""] = addresses;
+  const { scheme, host, port } = destination;
   const isTls = scheme === "https";
   const agent = isTls
-    ? new Agent({ keepAlive: true, maxSockets: 1 })
+    ? new Agent({ keepAlive: true, maxSockets: 1, maxCachedSessions: 0 })
     : new PlainAgent({ keepAlive: true, maxSockets: 1 });
-  const tls = isTls ? { secureContext: trust, servername } : {};
+  const lookup = judged(destination.addresses);
+  const tls = isTls ? { secureContext: trust, servername, ALPNProtocols: HTTP_1 } : {};
   return {
     send(method, path, headers) {
       const make = isTls ? request : plainRequest;
-      const given = { host, port, method, path, headers: [...headers], agent, setHost: false, ...tls };
+      const given = {
+        host,
+        lookup,
+        port,
+        method,
+        path,
+        headers: [...headers],
+        agent,
+        setHost: false,
+        ...tls,
+      };
       const outgoing = make(given);
       outgoing.setTimeout(CONNECT_PATIENCE_MS, () => {
         if (outgoing.socket?.connecting) outgoing.destroy(new Error("it does not answer"));

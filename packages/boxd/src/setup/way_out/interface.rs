@@ -3,6 +3,7 @@
 use super::message::Message;
 use super::{GATE, SANDBOX};
 use crate::sys::netlink::Netlink;
+use crate::sys::network;
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -15,6 +16,7 @@ const MTU: u32 = 65_535;
 const NO_ADDRESSES_BY_ITSELF: u8 = 1;
 const LINK_UP: u32 = libc::IFF_UP as u32;
 
+const RTAX_CC_ALGO: u16 = 16;
 const VETH_PEER: u16 = 1;
 const INFO_KIND: u16 = 1;
 const INFO_DATA: u16 = 2;
@@ -46,7 +48,8 @@ pub fn set_up_sandbox(here: &Netlink) -> io::Result<()> {
     add_address(here, SANDBOX)?;
     let route = route(libc::RT_TABLE_MAIN, libc::RT_SCOPE_UNIVERSE, libc::RTN_UNICAST, 15)
         .attribute(libc::RTA_DST, &Ipv4Addr::new(198, 18, 0, 0).octets())
-        .attribute(libc::RTA_GATEWAY, &GATE.octets());
+        .attribute(libc::RTA_GATEWAY, &GATE.octets())
+        .nested(libc::RTA_METRICS, |metrics| metrics.text(RTAX_CC_ALGO, network::UNPACED));
     here.ask(&route.finish(), 1)
 }
 
