@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { Sandbox } from "e2b";
 import { measure, type Result } from "../measure.ts";
 import { e2b } from "../ours/e2b.ts";
+import { e2bFloor } from "../ours/e2b-floor.ts";
 import { openGatewayProcess } from "../ours/gateway-process.ts";
 import { docker } from "../peers/docker.ts";
 import type { Question } from "../question.ts";
@@ -17,7 +18,7 @@ const TRANSFERS = 7;
 export const question: Question = {
   size: 30,
   async ask(session, rounds) {
-    const results = await measure([e2b, docker], {
+    const results = await measure([e2b, docker, e2bFloor], {
       rounds,
       warmUps: WARM_UPS,
       signal: session.signal,
@@ -29,7 +30,7 @@ export const question: Question = {
     return {
       data: { rounds, warmUps: WARM_UPS, results, bytes: BYTES, speeds },
       lines: [
-        `median / p95 in ms of ${rounds} interleaved rounds; no pool\n\n${table(results)}\n`,
+        `median / p95 in ms of ${rounds} interleaved rounds\n\n${table(results)}\n`,
         ...stages(results),
         `create + run + kill: ${times(results, "cycle")} × faster than docker run --rm (goal ≥ 20)`,
         `commands.run: ${times(results, "exec")} × faster than docker exec (goal ≥ 25)`,

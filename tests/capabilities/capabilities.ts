@@ -111,6 +111,13 @@ export const CAPABILITIES = {
     await ensureDebianPackage("python3-venv");
     return { folder: await pythonWith("/usr/bin/python3", "pandas", "matplotlib") };
   },
+  /** What the code interpreter runs besides Python, JavaScript and bash. */
+  languages: async () => {
+    await ensureDebianPackage("perl");
+    await ensureDebianPackage("ruby");
+    await ensureDebianPackage("r-base-core");
+    if (!existsSync("/usr/bin/jshell")) await ensureDebianPackage("default-jdk-headless");
+  },
   /** Programs that fetch things, none of which knows of any guard. */
   "egress-clients": async () => {
     const wanted = { "python3-pip": ["/usr/bin/pip3"], npm: ["/usr/bin/npm"], "golang-go": GO };

@@ -1,4 +1,4 @@
-import { Sandbox, Volume } from "@e2b/code-interpreter";
+import { Sandbox, Template, Volume } from "@e2b/code-interpreter";
 import { createClient } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -93,4 +93,14 @@ describe("one program for E2B, on two ways out", () => {
     expect(await volume.readFile("/log", { apiUrl: door.url })).toBe("base\nin-docker\n");
     expect(await Volume.destroy(volume.volumeId, door.options)).toBe(true);
   }, 120_000);
+
+  it("builds no template on docker, says so in E2B's words, and leaves nothing", async () => {
+    const template = Template().fromTemplate("in-docker").runCmd("true");
+    const asked = { ...door.options, requestTimeoutMs: 60_000 };
+    const build = await Template.buildInBackground(template, "of-docker", asked);
+    const state = () => Template.getBuildStatus(build, asked);
+    await expect.poll(async () => (await state()).status, { timeout: 60_000 }).toBe("error");
+    expect((await state()).reason?.message).toMatch(/snapshot/);
+    expect(await Template.exists("of-docker", asked)).toBe(false);
+  });
 });

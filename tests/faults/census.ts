@@ -84,6 +84,7 @@ const EXPECTED = [
   /^state\.db(-wal|-shm)?$/,
   /^gateway\.lock(-journal)?$/,
   /^config\.yaml$/,
+  /^e2b-(builds|tags)\.json$/,
   /^engine\/(hold\.(lock|log|sock)|cgroups)$/,
   /^engine\/disks\/\d+-\d+(-durable)?\.ext4$/,
   /^engine\/images\/host-\d+\//,

@@ -12,6 +12,7 @@ export interface GatewayProcess {
   readonly pid: number;
   readonly url: string;
   readonly client: Client;
+  readonly apiKey: string;
   /** All it has printed. */
   said(): string;
   /** Sends the signal and waits for the end; answers with the exit code, `null` after a kill. */
@@ -48,6 +49,7 @@ export async function ready(child: ChildProcess): Promise<GatewayProcess> {
     pid: child.pid ?? 0,
     url,
     client: createClient({ url, apiKey }),
+    apiKey,
     said: () => said,
     ended,
     end(signal) {

@@ -52,7 +52,17 @@ describe("AZ-1 every route, for everybody who may not", () => {
     Object.assign(sandboxes, { over: await create(), paused: await create() });
     await sandboxes.over.destroy();
     await sandboxes.paused.pause();
-    const rest = ["process", "key", "ref", "webhook", "attachment", "snapshot", "secret", "approval"];
+    const rest = [
+      "process",
+      "key",
+      "ref",
+      "webhook",
+      "attachment",
+      "snapshot",
+      "secret",
+      "approval",
+      "volume",
+    ];
     owned = await makeNamed(tenants, rest);
     sandboxes.running = await tenants.owner.sandboxes.get(owned.id);
   });

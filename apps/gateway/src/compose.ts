@@ -71,6 +71,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       allowed,
       previews,
       tagsFile: join(home, "e2b-tags.json"),
+      buildsFile: join(home, "e2b-builds.json"),
       ...config.e2b,
     });
     closers.push(() => e2b.close());

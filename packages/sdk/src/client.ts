@@ -26,6 +26,7 @@ import { openSnapshotShelf, type SnapshotShelf } from "./snapshots.ts";
 import type { SocketMaker } from "./sockets.ts";
 import { openStoreView, type StoreView } from "./store.ts";
 import { createTransport, type Fetch, type Once } from "./transport.ts";
+import { openVolumes, type Volumes } from "./volumes.ts";
 
 export interface ClientOptions {
   /** Where the gateway is, as in `http://127.0.0.1:7070`. */
@@ -64,6 +65,7 @@ export interface Client {
   readonly secrets: Secrets;
   readonly approvals: Approvals;
   readonly snapshots: SnapshotShelf;
+  readonly volumes: Volumes;
   readonly store: StoreView;
   readonly images: ImageShelf;
   readonly events: Log;
@@ -71,8 +73,10 @@ export interface Client {
   readonly budget: {
     /** The account that the key's sandboxes draw on. */
     get(): Promise<Budget>;
-    /** What the whole org may spend, `null` for no limit. The root key's alone. */
-    /** Of a tenant by name, for the installation's root key; of one's own org otherwise. */
+    /**
+     * What the whole org may spend, `null` for no limit: of a tenant by name, for the installation's
+     * root key; of one's own org otherwise.
+     */
     set(limitMicroUsd: number | null, org?: string): Promise<Budget>;
   };
   /** Who the client's key belongs to, and what it may do. */
@@ -128,6 +132,7 @@ export function createClient(options: ClientOptions): Client {
     secrets: openSecrets(transport),
     approvals: openApprovals(transport),
     snapshots: openSnapshotShelf(transport),
+    volumes: openVolumes(transport),
     store: openStoreView(transport),
     images: openImageShelf(transport),
     events: openLog(transport),

@@ -12,3 +12,4 @@ export type { RunOptions, Sandbox, Way } from "./sandbox.ts";
 export type { Secrets } from "./secrets.ts";
 export type { SocketMaker } from "./sockets.ts";
 export type { Fetch, Once } from "./transport.ts";
+export type { Volumes } from "./volumes.ts";

@@ -21,6 +21,7 @@ const HIDDEN_FROM: Readonly<Record<keyof Named, readonly Outsider[]>> = {
   snapshot: EVERYBODY,
   secret: EVERYBODY,
   approval: EVERYBODY,
+  volume: EVERYBODY,
   ref: ["stranger"],
   webhook: ["stranger"],
   port: [],
@@ -139,6 +140,7 @@ export async function makeNamed(
     made.grantee = (await owner.keys.create({})).key.id;
     await owner.secrets.grant(made.secret, made.grantee);
   }
+  if (wants("volume")) made.volume = (await owner.volumes.create({ name: `owned-${Date.now()}` })).id;
   if (wants("key")) made.key = (await owner.keys.create({})).key.id;
   if (wants("ref")) {
     const { name, version } = await owner.profiles.publish({ schema: 1, name: "owned" });

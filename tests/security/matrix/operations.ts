@@ -82,7 +82,8 @@ export type Named = Readonly<
     | "snapshot"
     | "secret"
     | "grantee"
-    | "approval",
+    | "approval"
+    | "volume",
     string
   >
 >;

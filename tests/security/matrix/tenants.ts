@@ -96,5 +96,6 @@ export function absent(): Named {
     secret: "NOSUCH",
     grantee: newRowId("key"),
     approval: newRowId("apr"),
+    volume: newRowId("vol"),
   };
 }

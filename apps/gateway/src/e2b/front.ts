@@ -10,6 +10,8 @@ import type { Ground } from "../rest/route.ts";
 import { type Address, ENVD_PORT, findAddress, INTERPRETER_PORT } from "./address.ts";
 import { createAutoPause } from "./auto-pause.ts";
 import { createBuilds } from "./builds/build.ts";
+import { clearInterrupted } from "./builds/clear-interrupted.ts";
+import { openJournal } from "./builds/journal.ts";
 import type { Images } from "./builds/run.ts";
 import { openTags } from "./builds/tags.ts";
 import { serveUpload } from "./builds/upload.ts";
@@ -46,22 +48,26 @@ interface FrontOptions {
   readonly images: Images;
   /** Where it is kept what tags were given to templates after they were built. */
   readonly tagsFile: string;
+  /** Where it is kept which builds are under way. */
+  readonly buildsFile: string;
 }
 
 export function createE2bFront(ground: Ground, log: Log, options: FrontOptions): E2bFront {
-  const { allowed, previews, internet, images, tagsFile } = options;
+  const { allowed, previews, internet, images, tagsFile, buildsFile } = options;
   const { place } = ground.previews;
   const desk: Desk = {
     autoPause: createAutoPause(ground.core, log, dropProcesses),
     internet,
     images: { ...KNOWN_IMAGES, ...images },
-    builds: createBuilds(),
+    builds: createBuilds(openJournal(buildsFile)),
     tags: openTags(tagsFile),
     contexts: createContexts(ground.core),
     signatures: createSignatures(),
     keepers: createKeepers(ground.core),
     domain: () => ground.previews.url && place.domainOf(new URL(ground.previews.url)),
   };
+
+  void clearInterrupted(ground.core, desk.builds.journal, log);
 
   async function dispatch(address: Address, exchange: Exchange): Promise<void> {
     if (address.kind === "upload") return serveUpload(exchange, desk, address.token);

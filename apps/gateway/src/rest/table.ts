@@ -19,6 +19,7 @@ import { secretRoutes } from "./secrets.ts";
 import { snapshotRoutes } from "./snapshots.ts";
 import { systemRoutes } from "./system.ts";
 import { treeRoutes } from "./trees.ts";
+import { volumeRoutes } from "./volumes.ts";
 import { workspaceRoutes } from "./workspaces.ts";
 
 /** Every way in over HTTP. What is not here does not exist. */
@@ -43,5 +44,7 @@ export const ROUTES: readonly Route[] = [
   ...treeRoutes,
   ...workspaceRoutes,
   ...snapshotRoutes,
+  ...volumeRoutes,
   ...imageRoutes,
+  ...volumeRoutes,
 ];

@@ -15,8 +15,8 @@ import { tellGuard } from "../network/terms.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { authorizeSecrets } from "../secrets/may-use.ts";
-import type { KeptApproval } from "../store/approval-store.ts";
 import { findApproval, shown } from "./approvals.ts";
+import { refuseRequester } from "./may-decide.ts";
 import { OPERATION_PATIENCE_MS } from "./need.ts";
 
 /** The word of somebody else, once. What was decided or has run out stays as it is. */
@@ -55,21 +55,7 @@ export async function decideApproval(
   if (!decided) throw over("over");
   const sandbox = (rule || elevation) && sandboxId && (await house.store.getSandboxById(sandboxId));
   if (sandbox) await tellGuard(house, sandbox);
-  return shown(decided);
-}
-
-/**
- * Nobody decides about what is asked for by itself, or by a key that it derived from. Only a person
- * may decide what a program in that person's own sandbox asks for: the program is somebody else.
- */
-function refuseRequester({ lineage, kind }: Principal, { requesters, action }: KeptApproval): void {
-  const isProgram = action.kind !== "operation" && action.kind !== "elevation";
-  const own = requesters.filter(({ principalId }) => lineage.includes(principalId));
-  if (own.every((one) => isProgram && one.kind === "user" && kind === "user")) return;
-  throw new SandboxerError("policy_denied", "whoever asks does not decide, nor does a key derived from it", {
-    details: { rule: "requester" },
-    hint: "Ask somebody above, or beside.",
-  });
+  return shown(decided, principal);
 }
 
 /** Nobody opens for others what is closed to itself. */

@@ -1,10 +1,13 @@
 import type { NetworkCall, NetworkRule } from "@sandboxer/contract";
 
+/** As much of an attempt as a rule can be made of. */
+type Tried = Pick<NetworkCall, "verdict" | "host" | "port" | "rule" | "method" | "cure">;
+
 /**
  * The rules that would have allowed what was not: one for each place, as narrow as the call shows.
  * A person reads them before they become rules. Pure.
  */
-export function proposeRules(calls: readonly NetworkCall[]): NetworkRule[] {
+export function proposeRules(calls: readonly Tried[]): NetworkRule[] {
   const places = new Map<string, NetworkRule>();
   for (const call of calls) {
     if (call.verdict !== "denied" && call.verdict !== "audited") continue;

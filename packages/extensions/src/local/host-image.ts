@@ -2,6 +2,7 @@ import {
   chown,
   lstat,
   mkdir,
+  readdir,
   readFile,
   readlink,
   rename,
@@ -22,6 +23,8 @@ const PROGRAMS = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
 
 /** Parts of the host's /etc that programs need and that tell nothing about the host's people. */
 const SHARED_ETC = ["alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/certs"];
+/** The same of languages that do not start without theirs. */
+const LANGUAGES_ETC = /^(?:R|java-\d+-openjdk)$/;
 
 const FOLDERS = "dev etc etc/ssl home mnt opt proc root run srv sys tmp var var/tmp".split(" ");
 
@@ -38,7 +41,9 @@ const USER_ID = 1000;
 export async function prepareHostImage(imagesDir: string): Promise<Root> {
   const skeleton = await prepareSkeleton(imagesDir);
   const mounts: Mount[] = [];
-  for (const folder of [...PROGRAMS, ...SHARED_ETC.map((name) => `etc/${name}`)]) {
+  const languages = (await readdir("/etc")).filter((name) => LANGUAGES_ETC.test(name));
+  const shared = [...SHARED_ETC, ...languages].map((name) => `etc/${name}`);
+  for (const folder of [...PROGRAMS, ...shared]) {
     const found = await lstat(`/${folder}`).catch(() => undefined);
     if (found && !found.isSymbolicLink()) {
       mounts.push({ source: `/${folder}`, target: `/${folder}`, readOnly: true });

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Principal } from "@sandboxer/contract";
+import type { Journal } from "./journal.ts";
 
 const MOST_BUILDS = 1_000;
 
@@ -24,7 +25,7 @@ export interface Build {
   readonly uploaded: Set<string>;
 }
 
-/** The builds that this gateway has seen; they go with it, what they made stays. */
+/** The builds that this gateway has seen; what they made stays, and the next one knows which it has cut off. */
 export interface Builds {
   begin(wish: Pick<Build, "name" | "tags" | "principal" | "resources">): Build;
   find(principal: Principal, name: string, id: string): Build | undefined;
@@ -33,16 +34,19 @@ export interface Builds {
   /** A word that lets one archive in, once, without a key. */
   allowUpload(build: Build, hash: string): string;
   takeUpload(token: string): { readonly build: Build; readonly hash: string } | undefined;
+  readonly journal: Journal;
 }
 
-export function createBuilds(): Builds {
+export function createBuilds(journal: Journal): Builds {
   const builds = new Map<string, Build>();
   const uploads = new Map<string, { build: Build; hash: string }>();
   const isOf = (principal: Principal, build: Build) => build.principal.id === principal.id;
   return {
+    journal,
     begin(wish) {
       const build: Build = { ...wish, id: randomUUID(), status: "waiting", log: [], uploaded: new Set() };
       builds.set(build.id, build);
+      journal.begun(build);
       if (builds.size > MOST_BUILDS) builds.delete([...builds.keys()][0] as string);
       return build;
     },

@@ -1,6 +1,7 @@
 import { type ByteSource, SandboxerError } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
 import type { Build } from "./build.ts";
+import { BUILD_LABEL } from "./clear-interrupted.ts";
 
 /** Longer than a build may take. */
 export const BUILD_TTL_MS = 3_600_000;
@@ -8,7 +9,8 @@ const placeOf = (hash: string) => `/var/tmp/context/${hash}`;
 
 /** Nothing that is sent for a build is unpacked on the host: it waits in a sandbox of its own. */
 export async function keepUpload(core: Core, build: Build, hash: string, archive: ByteSource): Promise<void> {
-  build.holder ??= core.create(build.principal, { ttlMs: BUILD_TTL_MS, labels: {} }).then(({ id }) => id);
+  const labels = { [BUILD_LABEL]: build.id };
+  build.holder ??= core.create(build.principal, { ttlMs: BUILD_TTL_MS, labels }).then(({ id }) => id);
   const files = await core.files(build.principal, await build.holder);
   await files.unpack(placeOf(hash), archive, { user: "root", parents: true });
   build.uploaded.add(hash);

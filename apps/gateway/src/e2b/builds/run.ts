@@ -2,8 +2,9 @@ import { type CreateBody, type Image, SandboxerError } from "@sandboxer/contract
 import type { Core } from "@sandboxer/core";
 import { z } from "zod";
 import { templateFor } from "../control/templates-known.ts";
-import type { Build } from "./build.ts";
+import type { Build, Builds } from "./build.ts";
 import { profileNameOf } from "./built.ts";
+import { BUILD_LABEL, snapshotNameOf } from "./clear-interrupted.ts";
 import { BUILD_TTL_MS, dropHolder } from "./holder.ts";
 import { type Ground, runStep, stepSchema } from "./steps.ts";
 import type { Tags } from "./tags.ts";
@@ -29,7 +30,7 @@ export async function runBuild(
   core: Core,
   build: Build,
   wish: BuildWish,
-  { images, tags }: Ways,
+  { images, tags, builds }: Ways & { readonly builds: Builds },
 ): Promise<void> {
   const tell = (message: string, level: "info" | "error" = "info") =>
     void build.log.push({ timestamp: new Date().toISOString(), level, message });
@@ -38,7 +39,8 @@ export async function runBuild(
   let step = 0;
   try {
     const base = await baseOf(core, build, wish, { images, tags });
-    sandboxId = (await core.create(build.principal, { ...base, ttlMs: BUILD_TTL_MS })).id;
+    const labels = { ...base.labels, [BUILD_LABEL]: build.id };
+    sandboxId = (await core.create(build.principal, { ...base, labels, ttlMs: BUILD_TTL_MS })).id;
     const ground: Ground = { core, build, sandboxId, env: {}, cwd: "/home/user", user: "user", tell };
     for (const one of wish.steps) {
       step += 1;
@@ -56,6 +58,7 @@ export async function runBuild(
   } finally {
     if (sandboxId !== undefined) await core.destroy(build.principal, sandboxId).catch(() => {});
     await dropHolder(core, build);
+    builds.journal.over(build.id);
   }
 }
 
@@ -97,9 +100,8 @@ async function keep({ core, build, sandboxId, env, tell }: Ground, wish: BuildWi
   if (wish.startCmd && wish.readyCmd) await write(`${START_FOLDER}/ready`, `${wish.readyCmd}\n`);
   await files.remove("/var/tmp/context", { user: "root", recursive: true }).catch(() => {});
   const profile = profileNameOf(name);
-  // With a name, or it would be nobody's and be cleared away.
   const { id: from, image } = await core.takeSnapshot(principal, sandboxId, {
-    name: `${profile.slice(0, 40)}-${build.id.slice(0, 8)}`,
+    name: snapshotNameOf(build),
     labels: { [TEMPLATE_LABEL]: profile },
   });
   const made = await core.publishProfile(principal, {

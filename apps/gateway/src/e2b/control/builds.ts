@@ -23,6 +23,8 @@ function found({ desk, principal, params }: Call<unknown>): Build {
   throw new SandboxerError("not_found", "no such build");
 }
 
+const WHY = "the gateway ended while this was being built; build it again";
+
 /** Of a build that this gateway has not seen: what it made is there, or there is no such build. */
 async function state(call: Call<unknown>): Promise<Pick<Build, "id" | "name" | "status" | "log" | "reason">> {
   const { core, desk, principal, params } = call;
@@ -30,6 +32,11 @@ async function state(call: Call<unknown>): Promise<Pick<Build, "id" | "name" | "
   if (desk.builds.find(principal, name, id)) return found(call);
   const made = await builtVersions(core, principal, name);
   if (made.some((one) => buildIdOf(one) === id)) return { id, name, status: "ready", log: [] };
+  const cut = desk.builds.journal.interrupted(id);
+  if (cut?.name === name && cut.principalId === principal.id) {
+    const last = { timestamp: new Date().toISOString(), level: "error" as const, message: WHY };
+    return { id, name, status: "error", reason: { message: WHY }, log: [last] };
+  }
   return found(call);
 }
 

@@ -2,13 +2,19 @@ import { randomUUID } from "node:crypto";
 import { stripTypeScriptTypes } from "node:module";
 import { SandboxerError } from "@sandboxer/contract";
 import { bashRunner, WITH_INPUT } from "./bash-runner.ts";
+import { javaRunner, WITH_SOURCE } from "./java-runner.ts";
 import { JAVASCRIPT_RUNNER, WITH_CHANNEL } from "./javascript-runner.ts";
+import { perlRunner } from "./perl-runner.ts";
 import { PYTHON_RUNNER } from "./python-runner.ts";
+import { rRunner } from "./r-runner.ts";
+import { rubyRunner } from "./ruby-runner.ts";
 import { marked, type Translator, telling } from "./translate.ts";
 
 /** How cells of one language are run: what to start, and how to speak with it. */
 export interface Language {
   readonly name: string;
+  /** Without it there is nobody to run them. */
+  readonly program: string;
   /** A fresh one each time: a mark is for one run only, and given where that run is found again. */
   start(mark?: string): Speech;
   /** A cell that says this word. */
@@ -29,29 +35,67 @@ const asJson = (code: string, env: Readonly<Record<string, string>>) => `${JSON.
 
 const python: Language = {
   name: "python",
+  program: "python3",
   start: () => ({ argv: ["python3", "-u", "-c", PYTHON_RUNNER], say: asJson, hear: telling() }),
   saying: (word) => `print(${JSON.stringify(word)})`,
 };
 
 const javascript: Language = {
   name: "javascript",
+  program: "node",
   start: () => ({ argv: [...WITH_CHANNEL, "node", "-e", JAVASCRIPT_RUNNER], say: asJson, hear: telling() }),
   saying: (word) => `console.log(${JSON.stringify(word)})`,
 };
 
 const typescript: Language = {
   name: "typescript",
+  program: "node",
   start: () => ({ ...javascript.start(), say: (code, env) => asJson(withoutTypes(code), env) }),
   saying: javascript.saying,
 };
 
 const bash: Language = {
   name: "bash",
+  program: "bash",
   start(mark = randomUUID()) {
     return { argv: [...WITH_INPUT, bashRunner(mark)], say: asLine, hear: marked(mark), mark };
   },
   saying: (word) => `echo ${word}`,
 };
+
+/** One that hears cells in lines of hexadecimal and tells their end by a mark. */
+function hearing(
+  facts: Pick<Language, "name" | "program" | "saying">,
+  argvOf: (mark: string) => readonly string[],
+): Language {
+  return {
+    ...facts,
+    start: (mark = randomUUID()) => ({ argv: argvOf(mark), say: inHex, hear: marked(mark), mark }),
+  };
+}
+
+const perl = hearing({ name: "perl", program: "perl", saying: (word) => `print "${word}\\n";` }, (mark) => [
+  "perl",
+  "-e",
+  perlRunner(mark),
+]);
+
+const ruby = hearing({ name: "ruby", program: "ruby", saying: (word) => `puts "${word}"` }, (mark) => [
+  "ruby",
+  "-e",
+  rubyRunner(mark),
+]);
+
+const r = hearing(
+  { name: "r", program: "Rscript", saying: (word) => `cat("${word}\\n")` },
+  // Without a language of its own R takes no letter beyond ASCII for one.
+  (mark) => ["/usr/bin/env", "LC_ALL=C.UTF-8", "Rscript", "--vanilla", "-e", rRunner(mark)],
+);
+
+const java = hearing(
+  { name: "java", program: "jshell", saying: (word) => `System.out.println("${word}");` },
+  (mark) => [...WITH_SOURCE, javaRunner(mark)],
+);
 
 const LANGUAGES: Readonly<Record<string, Language>> = {
   python,
@@ -61,9 +105,14 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
   typescript,
   ts: typescript,
   bash,
+  perl,
+  ruby,
+  r,
+  java,
 };
 
-export function languageOf(name: string): Language {
+export function languageOf(given: string): Language {
+  const name = given.toLowerCase();
   const language = Object.hasOwn(LANGUAGES, name) ? LANGUAGES[name] : undefined;
   if (language) return language;
   throw new SandboxerError("invalid_request", `language '${name.slice(0, 40)}' is not there`);
@@ -84,6 +133,12 @@ function asLine(code: string, env: Readonly<Record<string, string>>): string {
   const set = names.map((name) => `export ${name}=${quoted(env[name] ?? "")}\n`).join("");
   const unset = names.length > 0 ? `\n__status=$?; unset ${names.join(" ")}; (exit $__status)` : "";
   return `${Buffer.from(`${set}${code}${unset}`).toString("base64")}\n`;
+}
+
+function inHex(code: string, env: Readonly<Record<string, string>>): string {
+  const hex = (text: string) => Buffer.from(text).toString("hex");
+  const given = Object.entries(env).map(([name, value]) => `${hex(name)}=${hex(value)}`);
+  return `${[hex(code), ...given].join(" ")}\n`;
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;

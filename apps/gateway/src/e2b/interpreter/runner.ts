@@ -28,14 +28,35 @@ export async function startRunner(
   purpose: Omit<Purpose, "mark">,
 ): Promise<Runner> {
   const speech = language.start();
+  if (speech.argv[0] !== language.program) await needProgram(core, principal, sandboxId, language);
   const said = JSON.stringify({ ...purpose, ...(speech.mark !== undefined && { mark: speech.mark }) });
   const process = await core
     .exec(principal, sandboxId, { argv: [...speech.argv, said], cwd: purpose.cwd, stdin: true })
     .catch((error) => {
-      if (SandboxerError.from(error).code !== "command_not_found") throw error;
-      throw new SandboxerError("invalid_request", `this sandbox has nothing that runs ${language.name}`);
+      throw SandboxerError.from(error).code === "command_not_found" ? nobodyRuns(language) : error;
     });
   return { process, speech, events: process.events[Symbol.asyncIterator]() };
+}
+
+function nobodyRuns({ name, program }: Language): SandboxerError {
+  return new SandboxerError("invalid_request", `this sandbox has nothing that runs ${name}: no ${program}`, {
+    hint: `Take a template that has ${program}.`,
+  });
+}
+
+/** Behind another program it would be missed too late, and without a word for it. */
+async function needProgram(
+  core: Core,
+  principal: Principal,
+  sandboxId: string,
+  language: Language,
+): Promise<void> {
+  const argv = ["/bin/sh", "-c", 'command -v "$1" >/dev/null', "sh", language.program];
+  const looking = await core.exec(principal, sandboxId, { argv, stdin: false });
+  for await (const event of looking.events) {
+    if (event.type === "exit" && event.exit.kind === "exited" && event.exit.code === 0) return;
+  }
+  throw nobodyRuns(language);
 }
 
 export function purposeOf({ argv, exit }: ProcessInfo): Purpose | undefined {

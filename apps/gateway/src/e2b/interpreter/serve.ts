@@ -77,6 +77,8 @@ async function execute(
     ...(asked.context_id && { id: asked.context_id }),
     ...(asked.language && { language: asked.language }),
   });
+  // What cannot begin at all is refused with a status of its own.
+  await context.begin(principal);
   const left = new AbortController();
   outgoing.once("close", () => left.abort());
   const lines = context.run(principal, { code: asked.code, env: asked.env_vars ?? {} }, left.signal);

@@ -35,19 +35,23 @@ function lineOf(text: string): Line[] {
   }
 }
 
-/** A runner that knows no JSON: both streams are what they are, up to a mark on each. */
+/**
+ * A runner that knows no JSON: both streams are what they are, up to a mark on each. Behind the mark
+ * on standard output stands what became of the cell, as a form of the web: how many there were, and
+ * the members of one line more. Bash says its status there, which nobody asks for.
+ */
 export function marked(mark: string): Translator {
   const held = { stdout: "", stderr: "" };
   const decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
   const over = { stdout: false, stderr: false };
   return (channel, data) => {
     const text = held[channel] + decoders[channel].write(Buffer.from(data));
-    const [before = "", after] = text.split(new RegExp(`${mark}(?: \\d+)?\\n`));
+    const [before = "", became = "", after] = text.split(new RegExp(`${mark}(?: ([^\\n ]*))?\\n`));
     const lines: Line[] = [];
     if (after === undefined) {
       // What may be the beginning of a mark waits for the rest of it.
-      const at = text.lastIndexOf(mark.charAt(0), text.length);
-      const isPartial = at >= 0 && text.length - at <= mark.length + 5 && couldBe(text.slice(at), mark);
+      const at = beginningOf(mark, text);
+      const isPartial = at >= 0;
       held[channel] = isPartial ? text.slice(at) : "";
       const ready = isPartial ? text.slice(0, at) : text;
       return ready === "" ? [] : [said(channel, ready)];
@@ -55,6 +59,7 @@ export function marked(mark: string): Translator {
     held[channel] = after;
     over[channel] = true;
     if (before !== "") lines.push(said(channel, before));
+    if (became !== "") lines.push(...becameOf(became));
     if (over.stdout && over.stderr) {
       over.stdout = over.stderr = false;
       lines.push({ type: "end_of_execution" });
@@ -63,7 +68,24 @@ export function marked(mark: string): Translator {
   };
 }
 
-const couldBe = (text: string, mark: string) => mark.startsWith(text) || text.startsWith(mark);
+/** Where a mark begins whose end has not come yet. */
+function beginningOf(mark: string, text: string): number {
+  const whole = text.lastIndexOf(mark);
+  if (whole >= 0) return whole;
+  for (let length = Math.min(mark.length, text.length); length > 0; length -= 1) {
+    if (mark.startsWith(text.slice(-length))) return text.length - length;
+  }
+  return -1;
+}
+
+function becameOf(form: string): Line[] {
+  const { count, type, ...members } = Object.fromEntries(new URLSearchParams(form));
+  const lines: Line[] = [];
+  if (count) lines.push({ type: "number_of_executions", execution_count: Number(count) });
+  if (type === "result") lines.push({ type, is_main_result: true, ...members });
+  else if (type === "error") lines.push({ type, ...members });
+  return lines;
+}
 
 function said(type: "stdout" | "stderr", text: string): Line {
   return { type, text, timestamp: new Date().toISOString() };

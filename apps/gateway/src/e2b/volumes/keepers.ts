@@ -52,14 +52,19 @@ export function createKeepers(core: Core): Keepers {
     },
     async end(principal, volumeId) {
       for (const key of known.keys()) if (key.endsWith(` ${volumeId}`)) known.delete(key);
-      let after: string | undefined;
-      do {
-        const query = { states: ["running"] as const, limit: READ_AT_ONCE, ...(after && { after }) };
-        const { sandboxes, next } = await core.list(principal, query);
-        const keepers = sandboxes.filter((one) => notesOf(one).volume === volumeId);
-        await Promise.all(keepers.map(({ id }) => core.destroy(principal, id)));
-        after = next;
-      } while (after !== undefined);
+      await endKeepers(core, principal, volumeId);
     },
   };
+}
+
+/** They work on it for whoever looks into it, and are no reason to keep it. */
+export async function endKeepers(core: Core, principal: Principal, volumeId: string): Promise<void> {
+  let after: string | undefined;
+  do {
+    const query = { states: ["running"] as const, limit: READ_AT_ONCE, ...(after && { after }) };
+    const { sandboxes, next } = await core.list(principal, query);
+    const keepers = sandboxes.filter((one) => notesOf(one).volume === volumeId);
+    await Promise.all(keepers.map(({ id }) => core.destroy(principal, id)));
+    after = next;
+  } while (after !== undefined);
 }

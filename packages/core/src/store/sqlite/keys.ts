@@ -67,7 +67,7 @@ export function keyCommands(connection: Connection): KeyCommands {
     },
 
     async findKeyById(keyId) {
-      return toFound(chainOf(connection, "id", keyId));
+      return connection.remember("keys", `id ${keyId}`, () => toFound(chainOf(connection, "id", keyId)));
     },
 
     async findPrincipal(principalId) {

@@ -1,0 +1,130 @@
+import { Sandbox } from "@e2b/code-interpreter";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { type Door, openDoor } from "./door.ts";
+
+const { describe } = await requires("linux-userns", "boxd", "languages");
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+
+/** The same in each: a name that stays, a value, output on both streams, something thrown. */
+const LANGUAGES = {
+  perl: {
+    names: "my $x = 20;\nsub twice { 2 * shift }",
+    value: "$x + 1",
+    says: 'print "größer\\n"; print STDERR "no\\n";',
+    fails: 'die "bad"',
+    error: { name: "Error", value: expect.stringContaining("bad at ") },
+    variable: '$ENV{FOR_ONE} // "none"',
+    long: "sleep 600",
+  },
+  ruby: {
+    names: "x = 20\ndef twice(n) = 2 * n",
+    value: "x + 1",
+    says: 'puts "größer"; warn "no"',
+    fails: 'raise ArgumentError, "bad"',
+    error: { name: "ArgumentError", value: "bad" },
+    variable: 'ENV["FOR_ONE"] || "none"',
+    long: "sleep 600",
+  },
+  r: {
+    names: "x <- 20; twice <- function(n) 2 * n",
+    value: "x + 1",
+    says: 'cat("größer\\n"); message("no")',
+    fails: 'stop("bad")',
+    error: { name: "simpleError", value: "bad" },
+    variable: 'Sys.getenv("FOR_ONE", "none")',
+    long: "Sys.sleep(600)",
+  },
+  java: {
+    names: "int x = 20;\nint twice(int n) { return 2 * n; }",
+    value: "x + 1",
+    says: 'System.out.println("größer"); System.err.println("no");',
+    fails: 'throw new IllegalStateException("bad");',
+    error: { name: "java.lang.IllegalStateException", value: "bad" },
+    variable: undefined,
+    long: "Thread.sleep(600_000);",
+  },
+} as const;
+
+describe("more languages of E2B's code interpreter", () => {
+  let door: Door;
+  let sandbox: Sandbox;
+
+  beforeAll(async () => {
+    door = await openDoor();
+    sandbox = await Sandbox.create(door.options);
+  });
+  afterAll(async () => {
+    await sandbox?.kill();
+    await door?.close();
+  });
+
+  it.each(Object.entries(LANGUAGES))(
+    "%s: names that stay, results, output, errors",
+    async (language, does) => {
+      const run = (code: string, more = {}) => sandbox.runCode(code, { language, ...more });
+      expect(await run(does.names)).toMatchObject({ error: undefined, executionCount: 1 });
+      const { text, error } = await run(does.value);
+      expect(error).toBeUndefined();
+      expect(text?.replace("[1] ", "")).toBe("21");
+      const said = await run(does.says);
+      expect(said.logs.stdout.join("")).toBe("größer\n");
+      expect(said.logs.stderr.join("")).toBe("no\n");
+      expect((await run(does.fails)).error).toMatchObject(does.error);
+      // Names are there after a failure too.
+      expect((await run(does.value)).text).toContain("21");
+      if (does.variable === undefined) return;
+      expect((await run(does.variable, { envs: { FOR_ONE: "it's ö" } })).text).toContain("it's ö");
+      expect((await run(does.variable)).text).toContain("none");
+    },
+  );
+
+  it.each(Object.entries(LANGUAGES))(
+    "%s: keeps its names when a cell is interrupted",
+    async (language, does) => {
+      await expect(sandbox.runCode(does.long, { language, timeoutMs: 2_000 })).rejects.toThrow();
+      expect((await sandbox.runCode(does.value, { language })).text).toContain("21");
+    },
+  );
+
+  it.each(Object.entries(LANGUAGES))("%s: is found again by the next gateway", async (language, does) => {
+    await door.gateway.close();
+    door = await openDoor(door.home);
+    sandbox = await Sandbox.connect(sandbox.sandboxId, door.options);
+    expect((await sandbox.runCode(does.value, { language })).text).toContain("21");
+  });
+
+  it("takes a name in any case, and what ends within a cell for its end", async () => {
+    const context = await sandbox.createCodeContext({ language: "R" });
+    expect((await sandbox.runCode("x <- 1\n(x)\nx * 3", { context })).text).toBe("[1] 3");
+    expect((await sandbox.runCode('quit("no")', { context })).error?.name).toBe("ContextEnded");
+    expect((await sandbox.runCode("1 +", { language: "java" })).error?.name).toBe("CompilationError");
+    expect((await sandbox.runCode("{ a => [1, 2] }", { language: "perl" })).text).toContain("'a' => [");
+  });
+
+  it("says which program a sandbox lacks", async () => {
+    const bare = await Sandbox.create({ ...door.options, envs: { PATH: "/nowhere" } });
+    try {
+      const programs = {
+        python: "python3",
+        js: "node",
+        perl: "perl",
+        ruby: "ruby",
+        r: "Rscript",
+        java: "jshell",
+      };
+      for (const [language, program] of Object.entries(programs)) {
+        const answer = await fetch(`${door.url}/execute`, {
+          method: "POST",
+          headers: { "E2b-Sandbox-Id": bare.sandboxId, "E2b-Sandbox-Port": "49999" },
+          body: JSON.stringify({ code: "1", language }),
+        });
+        const body = { code: 400, message: expect.stringContaining(`: no ${program}`) };
+        expect({ status: answer.status, body: await answer.json() }, language).toEqual({ status: 400, body });
+      }
+    } finally {
+      await bare.kill();
+    }
+  });
+});
