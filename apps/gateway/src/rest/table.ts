@@ -46,5 +46,4 @@ export const ROUTES: readonly Route[] = [
   ...snapshotRoutes,
   ...volumeRoutes,
   ...imageRoutes,
-  ...volumeRoutes,
 ];
