@@ -18,7 +18,7 @@ describe("EG-2 programs that know of no guard, without any setting of theirs", (
   let sandbox: Sandbox;
   let dir: string;
   beforeAll(async () => {
-    bench = await openBench();
+    bench = await openBench({}, { config: { packageHosts: { npm: ["registry.test"] } } });
     dir = await mkdtemp(join(tmpdir(), "sandboxer-clients-"));
     await makePackages(dir, given["egress-clients"].go);
     await bench.lab.serve(dir);
@@ -54,6 +54,42 @@ describe("EG-2 programs that know of no guard, without any setting of theirs", (
     }
     const { records } = await bench.lab.look();
     for (const { what, kind } of records) if (kind === "request") expect(what).toMatch(/^(?:GET|HEAD) /);
+  });
+
+  it("EG-19 the sets read: no push, no gist, no package and no foreign bucket goes out by them", async () => {
+    for (const name of ["github.com", "api.github.com", "files.test"]) await bench.lab.name(name, [WORLD]);
+    const files = { host: "files.test", methods: ["PUT"], paths: ["/ours/**"] };
+    const reading = await bench.sandbox({ rules: [files], sets: ["npm", "github-read"] });
+    const run = async (line: string) => {
+      const { exit, stdout, stderr } = await reading.run(["sh", "-c", `cd; ${line}`], { timeoutMs: 60_000 });
+      return { worked: exit.kind === "exited" && exit.code === 0, said: text(stdout) + text(stderr) };
+    };
+    const asked = async () =>
+      (await bench.lab.look()).records.flatMap(({ kind, what }) => (kind === "request" ? [what] : []));
+    const clone = await run("git clone -q https://github.com/static/project.git clone && cat clone/README");
+    expect(clone, "control: reading works").toMatchObject({ worked: true });
+    expect((await run("curl -sf https://registry.test/static/labpack-1.0.0.tgz -o a")).worked).toBe(true);
+    expect((await run("echo x > up; curl -sf -T up https://files.test/ours/up")).worked, "and ours").toBe(
+      true,
+    );
+    await bench.lab.clear();
+    const publish =
+      'mkdir -p pub && cd pub && echo \'{"name":"leak","version":"1.0.0"}\' > package.json && echo //registry.test/:_authToken=x > .npmrc && npm publish --registry https://registry.test/';
+    const lines = [
+      "cd clone && git -c user.name=a -c user.email=a@a commit -q --allow-empty -m x && git push -q origin HEAD:refs/heads/x",
+      "cd clone && git push -q https://github.com/somebody/else.git HEAD",
+      "curl -sf 'https://github.com/a/b.git/info/refs?service=git-receive-pack'",
+      "curl -sf 'https://github.com/a/b.git/info/refs?service=git-upload-pack&service=git-receive-pack'",
+      "curl -sf -d x https://github.com/a/b.git/git-receive-pack",
+      "curl -sf -d '{}' https://api.github.com/gists",
+      "curl -sf -X PATCH -d '{}' https://api.github.com/gists/1",
+      publish,
+      "curl -sf -T up 'https://files.test/theirs/up?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=0'",
+      "curl -sf --path-as-is -T up https://files.test/ours/../theirs/up",
+    ];
+    for (const line of lines) expect((await run(line)).worked, line).toBe(false);
+    for (const what of await asked()) expect(what).toMatch(/^(?:GET|HEAD) \S+$/);
+    expect((await asked()).filter((what) => /receive-pack|theirs/.test(what))).toEqual([]);
   });
 
   it("EG-15 a redirect to a host that is not allowed ends there", async () => {

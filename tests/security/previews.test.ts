@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import type { Preview } from "@sandboxer/contract";
 import { createClient, type Sandbox } from "@sandboxer/sdk";
@@ -192,5 +193,67 @@ describe("AZ-6 a preview gives its sandbox nothing, and its visitor that port al
     expect(
       (await get(root, { cookie, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" })).status,
     ).toBe(200);
+  });
+
+  it("EG-22 leads inside by its own host and token alone, whatever a request says of where it goes", async () => {
+    const stranger = createClient({ url: tenants.gateway.url ?? "", apiKey: tenants.strangerKey });
+    const theirs = await stranger.sandboxes.create({ ttlMs: 60_000 });
+    const foreign = await theirs.preview(3000);
+    const { host } = new URL(preview.url);
+    const [label = "", ...domain] = host.split(".");
+    const below = domain.join(".");
+    const token = { "x-sandboxer-preview": preview.token };
+    const spoofs: Record<string, [host: string, headers: Record<string, string>]> = {
+      "no token": [host, {}],
+      "another tenant's token": [host, { "x-sandboxer-preview": foreign.token }],
+      "another tenant's host": [new URL(foreign.url).host, token],
+      "a host of nobody's": [`3000-${"a".repeat(20)}.${below}`, token],
+      "another port of it": [`3001-${label.split("-")[1]}.${below}`, token],
+      "more in front": [`x.${host}`, token],
+      "no sandbox at all": [below, token],
+      "a host beside it": [`${label}.evil.test`, token],
+      "the gateway's own": [new URL(tenants.gateway.url ?? "").host, token],
+      "another by a proxy's word": [
+        new URL(tenants.gateway.url ?? "").host,
+        { ...token, "x-forwarded-host": host, forwarded: `host=${host}`, "x-original-host": host },
+      ],
+    };
+    for (const [what, [spoofed, headers]] of Object.entries(spoofs)) {
+      const { status, text } = await get(`http://${host}/`, { ...headers, host: spoofed });
+      expect([401, 404, 421], what).toContain(status);
+      expect(text, `${what}: what is inside heard nothing`).not.toContain('"method"');
+    }
+    const asked = stranger.sandboxes.get(sandbox.id);
+    await expect(asked, "nor is it theirs to open").rejects.toMatchObject({ code: "not_found" });
+    const fine = await get(`http://${host}/`, { ...token, host });
+    expect(fine.text, "control").toContain('"method"');
+    await theirs.destroy();
+  });
+
+  it("EG-22 what listens inside on every address listens nowhere on this machine", async () => {
+    const port = 38_417;
+    const listening = (tables: string) =>
+      tables
+        .split("\n")
+        .map((line) => line.trim().split(/\s+/))
+        .flatMap(([, local = "", , state]) => (state === "0A" ? [local] : []));
+    const isThere = (tables: string) =>
+      listening(tables).some((local) => local.endsWith(port.toString(16).toUpperCase()));
+    const argv = ["python3", "-m", "http.server", "--bind", "0.0.0.0", `${port}`];
+    const server = await sandbox.exec({ argv });
+    const inside = async () =>
+      new TextDecoder().decode((await sandbox.run(["cat", "/proc/net/tcp", "/proc/net/tcp6"])).stdout);
+    await expect.poll(async () => isThere(await inside()), { timeout: 30_000 }).toBe(true);
+    const opened = await sandbox.preview(port);
+    expect((await get(opened.pathUrl)).status, "and it is open to whoever has its token").toBe(200);
+    const here = ["/proc/net/tcp", "/proc/net/tcp6"].map((path) => readFileSync(path, "utf8")).join("\n");
+    expect(isThere(here)).toBe(false);
+    const own = Number(new URL(tenants.gateway.url ?? "").port)
+      .toString(16)
+      .toUpperCase()
+      .padStart(4, "0");
+    const gateway = listening(here).filter((local) => local.endsWith(`:${own}`));
+    expect(gateway, "the gateway itself is on loopback alone").toEqual([`0100007F:${own}`]);
+    await server.signal("KILL");
   });
 });

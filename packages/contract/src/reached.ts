@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { networkCallSchema } from "./guard.ts";
 
 /** A place that a sandbox tried to reach, as often as it was let there or refused by the same rule. */
 export const reachedPlaceSchema = z.strictObject({
@@ -12,6 +13,7 @@ export const reachedPlaceSchema = z.strictObject({
   verdict: z.enum(["allowed", "denied", "audited", "failed"]),
   /** The rule that decided. */
   rule: z.string().optional(),
+  cure: networkCallSchema.shape.cure,
   times: z.int().nonnegative(),
   upBytes: z.int().nonnegative(),
   downBytes: z.int().nonnegative(),

@@ -22,16 +22,19 @@ export interface Bench {
 export interface BenchOptions {
   readonly log?: Log;
   readonly askPatienceMs?: number;
+  /** As the operator writes it, beside the gateway's other files. */
+  readonly config?: object;
   /** For clients that come over a socket; nobody listens, unless said. */
   readonly listen?: { readonly host: string; readonly port: number };
 }
 
 export async function openBench(
   environment: Record<string, string> = {},
-  { log = silent, listen, ...options }: BenchOptions = {},
+  { log = silent, listen, config, ...options }: BenchOptions = {},
 ): Promise<Bench> {
   Object.assign(process.env, environment);
   const home = await mkdtemp(join(tmpdir(), "sandboxer-egress-"));
+  if (config) await writeFile(join(home, "config.yaml"), JSON.stringify(config));
   const lab = await openLab();
   const { ca } = await lab.look();
   const caFile = join(home, "lab.pem");

@@ -108,7 +108,7 @@ function count(seen: Seen, { times, upBytes, downBytes, ...place }: ReachedPlace
 }
 
 function placeOf(call: NetworkCall, isNew: boolean): ReachedPlace {
-  const { host, address, port, method, verdict, rule, upBytes = 0, downBytes = 0 } = call;
+  const { host, address, port, method, verdict, rule, cure, upBytes = 0, downBytes = 0 } = call;
   // What let it through and then met silence is told of as that, too.
   const times = isNew || verdict === "failed" ? 1 : 0;
   return {
@@ -117,6 +117,7 @@ function placeOf(call: NetworkCall, isNew: boolean): ReachedPlace {
     ...(method !== undefined && { method }),
     verdict,
     ...(rule !== undefined && { rule }),
+    ...(cure !== undefined && { cure }),
     times,
     upBytes,
     downBytes,

@@ -14,6 +14,7 @@ import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { getProfile } from "../profiles/profiles.ts";
 import { findSandbox, locate } from "../reach.ts";
+import { expandNetwork } from "./expand.ts";
 import { authorizeNetwork, narrowNetwork } from "./narrow.ts";
 import { proposeRules } from "./propose.ts";
 import { protectAgain } from "./protect.ts";
@@ -61,7 +62,8 @@ export async function networkCalls(
   afterSeq = 0,
 ): Promise<NetworkCallList> {
   authorize(principal.chain, "sandbox.read");
-  const { id } = await findSandbox(house, principal, idOrName);
+  const { id, spec } = await findSandbox(house, principal, idOrName);
   const calls = house.guard?.calls(id, afterSeq) ?? [];
-  return { calls, proposed: proposeRules(calls), budgets: house.guard?.budgets(id) ?? [] };
+  const present = spec.network.egress === "guarded" ? expandNetwork(spec.network).rules : [];
+  return { calls, proposed: proposeRules(calls, present), budgets: house.guard?.budgets(id) ?? [] };
 }

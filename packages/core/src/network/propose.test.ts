@@ -42,3 +42,14 @@ it("none where none helps, and one that names the network where that is what is 
   const inside = [call({ cure: { cidr: "10.0.0.1/32" }, rule: "rule-1" }), call({})];
   expect(proposeRules(inside)).toEqual([{ ...RULE, cidrs: ["10.0.0.1/32"] }]);
 });
+
+it("none that is there by now, and none for a place where one was of no use", () => {
+  const rule = { effect: "allow" as const, host: "a.test", protocol: "https" as const };
+  expect(proposeRules([call({})], [rule])).toEqual([]);
+  expect(proposeRules([call({})], [{ ...rule, effect: "deny" }])).toHaveLength(1);
+  expect(proposeRules([call({})], [{ ...rule, methods: ["GET"] }])).toHaveLength(1);
+  const inside = call({ cure: { cidr: "10.0.0.1/32" }, rule: "rule-1" });
+  expect(proposeRules([inside], [rule]), "it does not name the network").toHaveLength(1);
+  expect(proposeRules([inside], [{ ...rule, cidrs: ["10.0.0.1/32"] }])).toEqual([]);
+  expect(proposeRules([call({}), call({ cure: "none", rule: "rule-1" })])).toEqual([]);
+});

@@ -100,6 +100,14 @@ describe("where a sandbox may go", () => {
     }
   });
 
+  it("a rule that denies some requests wins over one that carries them unread", () => {
+    const some: Rule = { host: "a.test", effect: "deny", paths: ["/admin/**"] };
+    const raw: Rule = { host: "a.test", protocol: "tcp", ports: [443] };
+    expect(verdict([raw], "a.test"), "control").toBe("allowed");
+    expect(verdict([raw, some], "a.test")).toBe("denied");
+    expect(verdict([{ host: "a.test" }, some], "a.test"), "where it can be read, it is").toBe("allowed");
+  });
+
   it("audit lets through what no rule allows, and still nothing that one denies", () => {
     const policy = policyOf([{ host: "bad.test", effect: "deny" }], "audit");
     expect(decideConnection(policy, { host: "new.test", port: 443 })).toMatchObject({
@@ -140,6 +148,17 @@ describe("what a sandbox may ask there", () => {
     expect(request(rules, "POST", "/git", "service=upload")).toBe("allowed");
     expect(request(rules, "POST", "/git", "service=upload&service=push")).toBe("denied");
     expect(request(rules, "POST", "/git")).toBe("denied");
+  });
+
+  it("a query that says a name twice is enough to be denied, and not to be allowed", () => {
+    const rules: Rule[] = [
+      { host: "a.test" },
+      { host: "a.test", effect: "deny", query: { service: "push" } },
+    ];
+    expect(request(rules, "GET", "/git", "service=fetch")).toBe("allowed");
+    for (const query of ["service=push", "service=push&service=fetch", "service=fetch&service=pus%68"]) {
+      expect(request(rules, "GET", "/git", query), query).toBe("denied");
+    }
   });
 
   it("reading only takes no method that writes", () => {

@@ -1,6 +1,6 @@
 import type { CompiledRule, Policy } from "./compile.ts";
 import { rulesFor } from "./compile.ts";
-import { queryValue, type Target } from "./path.ts";
+import { queryValues, type Target } from "./path.ts";
 
 /** How a connection is carried: unread, or with every request in sight. */
 export type Carriage = "tls" | "tcp" | "inspected-tls" | "inspected-http";
@@ -37,6 +37,12 @@ export function decideConnection(policy: Policy, asked: Asked): Decision {
   const first = allowing ?? passing[0];
   if (!first) return unnamed(policy, asked, all);
   const carriage = strictest(rules, passing);
+  // What is carried unread may be just what a rule denies.
+  const blind = isRead(carriage) ? undefined : rules.find(({ effect }) => effect === "deny");
+  if (blind) {
+    const reason = `the rule ${blind.id} denies some of it, and what is ${carriage} is not read`;
+    return { verdict: "denied", rule: blind.id, reason };
+  }
   const cidrs = passing.flatMap((rule) => rule.cidrs);
   const verdict = allowing || isRead(carriage) ? "allowed" : "asked";
   return { verdict, carriage, rule: first.id, cidrs, ...(!allowing && { asksEach: true }) };
@@ -115,5 +121,13 @@ export function decideRequest(policy: Policy, asked: AskedRequest): Decision {
 export function matches(rule: CompiledRule, { method, path, query }: AskedRequest): boolean {
   if (rule.methods && !rule.methods.has(method)) return false;
   if (rule.paths && !rule.paths.some((pattern) => pattern.test(path))) return false;
-  return Object.entries(rule.query ?? {}).every(([name, value]) => queryValue(query, name) === value);
+  // Said twice, whoever reads it may take either: enough to be denied, not enough to be allowed.
+  const isDenial = rule.effect === "deny";
+  return Object.entries(rule.query ?? {}).every(([name, value]) =>
+    isDenial ? queryValues(query, name).includes(value) : isOnly(queryValues(query, name), value),
+  );
+}
+
+function isOnly(values: readonly string[], value: string): boolean {
+  return values.length === 1 && values[0] === value;
 }

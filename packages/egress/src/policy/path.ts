@@ -64,8 +64,7 @@ export function compilePath(glob: string): RegExp {
   return new RegExp(`^${source}$`, "s");
 }
 
-/** The values a query has for a name; spelt otherwise than once, it has none that can be trusted. */
-export function queryValue(query: string, name: string): string | undefined {
-  const values = new URLSearchParams(query).getAll(name);
-  return values.length === 1 ? values[0] : undefined;
+/** All that a query says of a name. */
+export function queryValues(query: string, name: string): string[] {
+  return new URLSearchParams(query).getAll(name);
 }
