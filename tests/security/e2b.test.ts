@@ -316,7 +316,14 @@ describe("what is broken on purpose", () => {
         (headers) => ({ templateID: "base", network: { rules: { "a.test": [{ transform: { headers } }] } } }),
       ),
       { templateID: "base", iam: { tokens: {} } },
-      { templateID: "base", network: { allowOut: ["10.0.0.1"] } },
+      ...["10.0.0.1", "127.0.0.1", "169.254.169.254", "::1", "1.1.1.0/24", "1.1.1.1/0"].map((place) => ({
+        templateID: "base",
+        network: { allowOut: [place] },
+      })),
+      ...["8.8.8.8", "evil.test", "0.0.0.0/0"].map((place) => ({
+        templateID: "base",
+        network: { allowOut: ["0.0.0.0/0"], denyOut: [place] },
+      })),
       { templateID: "base", network: { egressProxy: { address: "a:1" } } },
     ]) {
       const { status, json } = await create(body);
