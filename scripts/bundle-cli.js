@@ -2,6 +2,7 @@
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { schemasLater } from "./bundle/later.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "apps/cli/dist");
@@ -23,12 +24,17 @@ const BY_NEED = {
     process.getBuiltinModule("node:util").stripVTControlCharacters(text);`,
 };
 
-const rolldown = await import("rolldown").catch(() => undefined);
+const [rolldown, parser] = await Promise.all([import("rolldown"), import("rolldown/parseAst")]).catch(
+  () => [],
+);
 // Without it everything works from the sources, only not as quickly.
-if (rolldown) await bundle(rolldown.build);
+if (rolldown && parser) await bundle(rolldown.build, parser.parseAst);
 
-/** @param {typeof import("rolldown").build} build */
-async function bundle(build) {
+/**
+ * @param {typeof import("rolldown").build} build
+ * @param {typeof import("rolldown/parseAst").parseAst} parseAst
+ */
+async function bundle(build, parseAst) {
   // Shut while files change: without it the command line starts from the sources.
   rmSync(gate, { force: true });
   /** @type {Set<string>} */
@@ -38,6 +44,7 @@ async function bundle(build) {
     platform: "node",
     logLevel: "warn",
     plugins: [
+      schemasLater(parseAst),
       {
         name: "by-need",
         resolveId: (id, importer = "") =>
@@ -56,7 +63,14 @@ async function bundle(build) {
         },
       },
     ],
-    output: { dir: dist, format: "esm", minify: { compress: true, mangle: false, codegen: true } },
+    output: {
+      dir: dist,
+      // Not as modules: those read everything that a part of Node has before they take one thing of it.
+      format: "cjs",
+      entryFileNames: "[name].cjs",
+      chunkFileNames: "[name]-[hash].cjs",
+      minify: { compress: true, mangle: false, codegen: true },
+    },
   });
   removeOld(new Set(output.map(({ fileName }) => fileName)));
   const inputs = [...sources].map((path) => {

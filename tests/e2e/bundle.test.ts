@@ -5,15 +5,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-const BIN = fileURLToPath(new URL("../../apps/cli/bin/sandboxer.js", import.meta.url));
+const BIN = fileURLToPath(new URL("../../apps/cli/bin/sandboxer.cjs", import.meta.url));
 const SOURCES = ["apps/cli/src/main.ts", "packages/core/src/index.ts"];
 
 describe("the bundle of the command line", () => {
   let root: string;
   const at = (path: string) => join(root, path);
-  const say = (text: string) => `export const main = () => process.stdout.write("${text}");`;
+  const say = (text: string) => `main = () => process.stdout.write("${text}");`;
   const start = () =>
-    execFileSync(process.execPath, [at("apps/cli/bin/sandboxer.js")], {
+    execFileSync(process.execPath, [at("apps/cli/bin/sandboxer.cjs")], {
       encoding: "utf8",
       env: { ...process.env, XDG_CACHE_HOME: root },
     });
@@ -28,10 +28,10 @@ describe("the bundle of the command line", () => {
       mkdirSync(at(folder), { recursive: true });
     }
     writeFileSync(at("package.json"), '{"type":"module"}');
-    copyFileSync(BIN, at("apps/cli/bin/sandboxer.js"));
-    writeFileSync(at("apps/cli/src/main.ts"), say("sources"));
+    copyFileSync(BIN, at("apps/cli/bin/sandboxer.cjs"));
+    writeFileSync(at("apps/cli/src/main.ts"), `export const ${say("sources")}`);
     writeFileSync(at("packages/core/src/index.ts"), "");
-    writeFileSync(at("apps/cli/dist/main.js"), say("bundle"));
+    writeFileSync(at("apps/cli/dist/main.cjs"), `exports.${say("bundle")}`);
   });
   afterAll(() => rmSync(root, { recursive: true, force: true }));
 
@@ -51,5 +51,11 @@ describe("the bundle of the command line", () => {
     bundle();
     rmSync(at("packages/core/src/index.ts"));
     expect(start()).toBe("sources");
+  });
+
+  it("is not looked for where the package is published: compiled, without sources", () => {
+    rmSync(at("apps/cli/src/main.ts"));
+    writeFileSync(at("apps/cli/dist/main.js"), `export const ${say("published")}`);
+    expect(start()).toBe("published");
   });
 });

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Approval } from "@sandboxer/contract";
 import { createClient } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -60,15 +61,10 @@ describe("sandboxer approvals", () => {
     expect((await cli.run(["approvals", "approve", other])).code).toBe(75);
     expect((await cli.run(["approvals", "ls", "--json"])).stdout).toBe("[]\n");
     expect(JSON.parse((await cli.run(["approvals", "ls", "--all", "--json"])).stdout)).toHaveLength(2);
-    const elevation = await cli.run([
-      "elevate",
-      sandbox.id,
-      "--allow",
-      "files.example.com",
-      "--reason",
-      "a fixture",
-    ]);
+    const words = ["--allow", "files.example.com", "--reason", "a fixture", "--idempotency-key", "more"];
+    const elevation = await cli.run(["elevate", sandbox.id, ...words]);
     expect(elevation.stdout).toMatch(/^apr_/);
+    expect((await cli.run(["elevate", sandbox.id, ...words])).stdout, "one question").toBe(elevation.stdout);
     expect((await cli.run(["approvals", "approve", elevation.stdout.trim()])).stderr).toContain(
       "whoever asks",
     );
@@ -88,13 +84,18 @@ describe("sandboxer approvals", () => {
         .poll(() => seen.slice(seen.indexOf(id)), { timeout: 30_000 })
         .toMatch(/^apr_.*[\s\S]*?key: later/);
     try {
-      const others = JSON.parse((await cli.run(["approvals", "ls", "--json"])).stdout) as { id: string }[];
-      for (const { id } of others.reverse()) {
+      const others = JSON.parse((await cli.run(["approvals", "ls", "--json"])).stdout) as Approval[];
+      const foreign = others.filter(({ isYours }) => !isYours);
+      expect(foreign, "what this key asked for itself waits, too").not.toHaveLength(0);
+      for (const { id, isYours } of others.reverse()) {
+        if (!isYours) continue;
         await offered(id);
         child.stdin.write("x");
       }
       const first = await question(sandbox.run(["echo", "first"]));
       await offered(first);
+      for (const { id } of foreign)
+        expect(seen).toMatch(new RegExp(`${id}.* \\(for somebody else to decide\\)`));
       // What stands behind the answer is nobody's answer either.
       child.stdin.write("nyyy");
       await expect.poll(() => stateOf(first), { timeout: 30_000 }).toBe("denied");
@@ -124,6 +125,24 @@ describe("sandboxer approvals", () => {
     const [, id = ""] = /([a-z0-9]{20}) ends by itself/.exec(verified.stderr) ?? [];
     const { expiresAtMs } = JSON.parse((await cli.run(["inspect", id, "--json"])).stdout);
     expect(expiresAtMs - Date.now()).toBeLessThan(61_000);
+  });
+
+  it("the root key makes a second key that decides about what it asks for itself", async () => {
+    const box = JSON.parse((await cli.run(["create", "--profile", "careful", "--json"])).stdout);
+    const exec = () => cli.run(["exec", box.id, "--json", "--", "echo", "mine"]);
+    const refused = await exec();
+    const { error } = JSON.parse(refused.stderr);
+    expect(error).toMatchObject({ code: "approval_required", hint: expect.stringContaining("second key") });
+    const { approvalId } = error.details;
+    const own = await cli.run(["approvals", "approve", approvalId, "--json"]);
+    expect(JSON.parse(own.stderr).error.hint).toContain("keys create --name second --kind user");
+    const rights = ["--kind", "user", "--operations", "approval.read,approval.decide"];
+    const second = (await cli.run(["keys", "create", "--name", "second", ...rights])).stdout.trim();
+    const beside = cliOf(home, { SANDBOXER_API_KEY: second });
+    expect((await beside.run(["approvals", "approve", approvalId])).stdout).toBe(`${approvalId} approved\n`);
+    expect(await exec()).toMatchObject({ code: 0, stdout: "mine\n" });
+    expect((await cli.run(["keys", "revoke", "second"])).stdout).toMatch(/^key_/);
+    expect((await beside.run(["approvals", "ls"])).code, "it was revoked by its name").not.toBe(0);
   });
 
   it("answers on a terminal with a key", async () => {

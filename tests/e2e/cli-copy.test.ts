@@ -48,6 +48,23 @@ describe("copying from the command line", () => {
     expect((await lstat(join(local, "back"))).mode & 0o777).toBe(0o755);
   });
 
+  it("takes what is piped, and pipes what it brings out", async () => {
+    const text = "one\n".repeat(100_000);
+    expect(await cli.run(["cp", "-", "box:piped/text"], text)).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect(await cli.run(["cp", "box:piped/text", "-"])).toEqual({ code: 0, stdout: text, stderr: "" });
+    const folder = await cli.run(["cp", "box:piped", "-"]);
+    expect([folder.code, folder.stdout.slice(257, 262)], "a tar archive").toEqual([0, "ustar"]);
+    expect(folder.stdout).toContain(text);
+    const refused = await cli.run(["cp", "-", "box:piped"], text);
+    expect([refused.code, refused.stderr]).toEqual([
+      expect.any(Number),
+      expect.stringContaining("is a folder"),
+    ]);
+    expect(refused.code).not.toBe(0);
+    expect(refused.stderr).toContain("hint: Give the file's whole path");
+    expect((await cli.run(["cp", "-", "-"])).stderr).toContain("one side is of a sandbox");
+  });
+
   it("takes a folder in and out, the same", async () => {
     await cp(join(local, "tree"), "box:copied");
     expect(await sh("./copied/run; readlink copied/link")).toBe("ran\na/b/blob\n");

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-const BIN = fileURLToPath(new URL("../../apps/cli/bin/sandboxer.js", import.meta.url));
+const BIN = fileURLToPath(new URL("../../apps/cli/bin/sandboxer.cjs", import.meta.url));
 const PATIENCE_MS = 30_000;
 
 interface Ended {

@@ -123,10 +123,20 @@ describe("mistakes", () => {
     [["run", "--timout", "1s", "true"], "(Did you mean --timeout?)"],
     [["create", "--ttl", "soon"], "Give a time such as"],
     [["rm"], "--all"],
+    [["run", "--access", "read-only", "--", "true"], "--access is about a folder"],
+    [["create", "--allow-sensitive"], "--allow-sensitive is about a folder"],
   ])("%j is answered with advice", async (args, advice) => {
     const ended = await cli.run(args);
     expect(ended).toMatchObject({ code: 2, stdout: "" });
     expect(ended.stderr).toContain(advice);
+  });
+
+  it("include more processors than there are, said by who lacks them", async () => {
+    const ended = await cli.run(["run", "--cpus", "4000", "--json", "--", "true"]);
+    expect(ended.code).not.toBe(0);
+    const { error } = JSON.parse(ended.stderr);
+    expect(error.code).toBe("no_candidate");
+    expect(JSON.stringify(error)).toMatch(/has \d+ processors; 4000 are asked/);
   });
 
   it("come as JSON where that is asked", async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CreateBody } from "@sandboxer/contract";
 import { type Gateway, openGateway } from "@sandboxer/gateway";
-import { createClient } from "@sandboxer/sdk";
+import { createClient, type Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { importTestImage, TEST_IMAGE } from "../conformance/docker-image.ts";
@@ -16,7 +16,7 @@ const docker = await requires("docker", "boxd");
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /** The same promises wherever the sandbox is. */
-function promises(image: () => Partial<CreateBody>): void {
+function promises(image: () => Partial<CreateBody>, { copies }: { readonly copies: boolean }): void {
   let place: string;
   let project: string;
   let gateway: Gateway;
@@ -85,6 +85,43 @@ function promises(image: () => Partial<CreateBody>): void {
     await sandbox.destroy();
   });
 
+  if (copies)
+    it("a copy, and one that was stopped, go on as what they were", async () => {
+      const sh = async (sandbox: Sandbox, script: string) =>
+        Buffer.from((await sandbox.run(["sh", "-c", script])).stdout).toString();
+      for (const mode of ["mirror", "remote"] as const) {
+        await rm(join(project, "late"), { force: true });
+        await writeFile(join(project, "notes"), "one\n");
+        const workspace = { source: project, mode };
+        const parent = await client().sandboxes.create({ ...image(), persistence: "persistent", workspace });
+        await sh(parent, `echo ${mode} > own`);
+        const [copy] = await parent.fork(1);
+        if (!copy) throw new Error("there is none");
+        expect(copy.info.spec.workspace).toMatchObject(workspace);
+        expect(await sh(copy, "cat own; echo copy > own")).toBe(`${mode}\n`);
+        await parent.stop();
+        await expect(parent.workspace.sync()).rejects.toMatchObject({ code: "invalid_state" });
+        await writeFile(join(project, "late"), "late\n");
+        await parent.start();
+        // The folder is what the two of a mirror have in common; those of a remote have nothing.
+        expect(await sh(parent, "cat own notes; ls late 2>/dev/null || true")).toBe(
+          mode === "mirror" ? "copy\none\nlate\n" : "remote\none\n",
+        );
+        expect((await readdir(project)).sort()).toEqual(
+          mode === "mirror" ? ["late", "notes", "own"] : ["late", "notes"],
+        );
+        for (const sandbox of [parent, copy]) await sandbox.destroy();
+        expect(await text("notes"), "the folder stays (FS-7)").toBe("one\n");
+        await rm(join(project, "own"), { force: true });
+      }
+    });
+  else
+    it("a copy is refused by name where its extension cannot make one", async () => {
+      const sandbox = await create("mirror");
+      await expect(sandbox.fork(1)).rejects.toMatchObject({ code: "unsupported", hint: expect.any(String) });
+      await sandbox.destroy();
+    });
+
   it("refuses a sensitive folder by name of the rule", async () => {
     const body = { ...image(), workspace: { source: "/etc", mode: "mirror" } } as const;
     await expect(client().sandboxes.create(body)).rejects.toMatchObject({
@@ -94,14 +131,14 @@ function promises(image: () => Partial<CreateBody>): void {
   });
 }
 
-local.describe("mirrors on this machine, through the gateway", () => promises(() => ({})));
+local.describe("mirrors on this machine, through the gateway", () => promises(() => ({}), { copies: true }));
 
 docker.describe("mirrors in containers, through the gateway", () => {
   beforeAll(async () => {
     process.env.DOCKER_HOST = docker.given.docker.host;
     await importTestImage(docker.given.docker);
   });
-  promises(() => ({ image: { kind: "oci", ref: TEST_IMAGE }, extensions: ["docker"] }));
+  promises(() => ({ image: { kind: "oci", ref: TEST_IMAGE }, extensions: ["docker"] }), { copies: false });
 });
 
 local.describe("mirrors on the command line", () => {

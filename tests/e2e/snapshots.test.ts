@@ -111,6 +111,15 @@ describe("snapshots and forks from the command line", () => {
   it("exports to another home, where it boots once its key is trusted", async () => {
     const file = join(place, "base.tar");
     await said(here, "snapshots", "export", "base", file);
+    const before = await stat(file);
+    const over = await here.run(["snapshots", "export", "base", file, "--json"]);
+    expect(JSON.parse(over.stderr).error).toMatchObject({
+      code: "path_exists",
+      hint: expect.stringContaining("--force"),
+    });
+    expect((await stat(file)).ino, "left as it was").toBe(before.ino);
+    await said(here, "snapshots", "export", "base", file, "--force");
+    expect((await stat(file)).ino).not.toBe(before.ino);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const refused = await there.run(["snapshots", "import", file, "--json"]);
     const { error } = JSON.parse(refused.stderr);

@@ -16,7 +16,7 @@ describe("volumes at the command line", () => {
     const cli = cliOf(home);
     const made = JSON.parse((await cli.run(["volumes", "create", "data", "--json"])).stdout);
     expect(made).toMatchObject({ id: expect.stringMatching(/^vol_/), name: "data" });
-    expect((await cli.run(["volumes", "ls"])).stdout).toMatch(/ID +NAME +AGE\nvol_\w+ +data /);
+    expect((await cli.run(["volumes", "ls"])).stdout).toMatch(/ID +NAME +OWNER +AGE\nvol_\w+ +data /);
     expect((await cli.run(["volumes", "create", "data"])).stderr).toContain("is there");
 
     const client = createClient({ url: gateway.url, apiKey: gateway.apiKey });

@@ -146,6 +146,7 @@ describe("the waist, from outside", () => {
     expect((await cli("extend", id, "90s")).stdout).toContain("ends in");
     await sandbox.destroy();
     const receipt = await cli("receipt", id);
+    expect(receipt.stdout).toContain("reached  nothing");
     expect(receipt.stdout).toMatch(/tool@1.*\n.*local on .*\n.*prefer-self-hosted: local/);
     expect((await cli("profiles", "deprecate", "tool@1")).code).toBe(0);
     expect((await cli("create", "--profile", "tool")).code).toBe(66);
@@ -185,7 +186,59 @@ describe("the waist, from outside", () => {
     const listed = (await cli("profiles", "ls")).stdout
       .split("\n")
       .find((line) => line.startsWith("trial-run@1"));
-    expect(listed).toMatch(/local.*\d+ms/);
+    expect(listed, "candidate, price an hour, measured start").toMatch(/local.*\$3\.60.*\d+ms/);
+    const { offer } = (await client.profiles.list()).find(({ name }) => name === "trial-run") ?? {};
+    expect(offer?.candidates).toContainEqual({ extensionId: "local", microUsdPerHour: 3_600_000 });
+    expect(offer?.coldStart).toMatchObject({ medianMs: expect.any(Number), samples: 1 });
+  });
+
+  it("keeps a volume that outlives the sandboxes that work on it, made once for its key", async () => {
+    const make = ["volumes", "create", "cache", "--idempotency-key", "v1"];
+    const id = (await cli(...make)).stdout.trim();
+    expect(id).toMatch(/^vol_/);
+    expect((await cli(...make)).stdout.trim(), "asked again").toBe(id);
+    expect((await cli("volumes", "create", "cache")).stderr).toContain("a volume named cache is there");
+    const mismatch = await cli("volumes", "create", "other", "--idempotency-key", "v1", "--json");
+    expect(JSON.parse(mismatch.stderr).error.code).toBe("idempotency_mismatch");
+    const mount = ["--volume", "cache:/home/user/kept"];
+    const first = (await cli("create", ...mount)).stdout.trim();
+    expect((await cli("exec", first, "--", "sh", "-c", "echo kept > kept/file")).code).toBe(0);
+    const busy = await cli("volumes", "rm", "cache");
+    expect(busy.stderr).toContain("sandboxes work on it");
+    await cli("rm", first);
+    const second = (await cli("create", ...mount)).stdout.trim();
+    expect((await cli("exec", second, "--", "cat", "kept/file")).stdout).toBe("kept\n");
+    await cli("rm", second);
+    expect((await cli("volumes", "ls")).stdout).toContain(id);
+    expect((await cli("volumes", "rm", "cache")).stdout.trim()).toBe(id);
+    expect(JSON.parse((await cli("volumes", "ls", "--json")).stdout)).toEqual([]);
+  });
+
+  it("AZ-11 writes down who reached which port inside, before it happens", async () => {
+    const { apiKey, key } = await client.keys.create({ role: "admin" });
+    const sandbox = await client.sandboxes.create();
+    const { attachment } = await client.attachments.attach({
+      mode: "chosen",
+      sandbox: sandbox.id,
+      keyId: key.id,
+    });
+    const seen = await clientOf(apiKey).sandboxes.get(sandbox.id);
+    const server = await sandbox.exec({ argv: ["python3", "-m", "http.server", "8123"] });
+    const dialled = async () => {
+      const stream = await seen.ports.dial(8123).catch(() => undefined);
+      stream?.close();
+      return stream !== undefined;
+    };
+    await expect.poll(dialled, { timeout: 30_000 }).toBe(true);
+    await server.signal("KILL");
+    await sandbox.destroy();
+    const events = (await client.events.list({ limit: 1_000 })).filter(
+      ({ sandboxId, type }) => sandboxId === sandbox.id && type === "port.reached",
+    );
+    expect(events[0]).toMatchObject({
+      principalId: attachment.principalId,
+      data: { attachmentId: attachment.id, targets: ["8123"] },
+    });
   });
 
   it("makes a tenant with limits of its own, which sees nothing of ours", async () => {

@@ -92,6 +92,40 @@ describe("a project in a sandbox, copy-on-write", () => {
     await expect(lstat(join(project, "old"))).rejects.toThrow("ENOENT");
   });
 
+  it("gives a program a patch that git takes, and says what is not in it", async () => {
+    const commit = "git -c user.name=n -c user.email=e@x commit -qam inside";
+    const MORE = `printf 'a\\0b' > added; head -c 2000000 /dev/zero | tr '\\0' x > large; : > empty; rm src/run && ln -s ../README src/run; rm link && cp README link; printf 'no end' > end; printf 'x\\n' > 'a "name"'; mkdir src/d && echo deep > src/d/f; printf 'caf\\351\\n' > latin; ${commit}`;
+    await said("run", "--name", "edit", "-w", project, "--", "sh", "-c", `${EDIT}; ${MORE}`);
+    const beside = join(home, "beside");
+    const applied = async (...flags: string[]) => {
+      await rm(beside, { recursive: true, force: true });
+      await promisify(execFile)("cp", ["-a", project, beside]);
+      const { code, stdout, stderr } = await cli.run(["diff", "edit", ...flags]);
+      expect(code).toBe(0);
+      await writeFile(join(home, "patch"), stdout);
+      await promisify(execFile)("git", ["-C", beside, "apply", join(home, "patch")]);
+      return { stdout, stderr };
+    };
+    const plain = await applied();
+    expect(plain.stdout).not.toContain(".git/");
+    expect(plain.stderr).toMatch(/^not in the patch: .*\(in \.git\).* more; --binary .*apply.*\n$/);
+    expect(await readFile(join(beside, "README"), "utf8")).toBe("one\nzwei\nthree\n");
+    expect(await readFile(join(beside, "blob")), "binary: as it was").toEqual(Buffer.from([0, 1, 2, 3]));
+
+    const whole = await applied("--binary");
+    expect(whole.stderr).toContain("(in .git)");
+    expect(whole.stderr).not.toMatch(/binary\)|large\)|was a/);
+    // The same as what is brought over the other way, but for what git knows nothing of.
+    await said("apply", "edit");
+    const { stdout: differences } = await promisify(execFile)(
+      "diff",
+      ["-rq", "--no-dereference", "-x", ".git", "-x", "d", "-x", "p", project, beside],
+      { encoding: "utf8" },
+    ).catch(({ stdout }) => ({ stdout }));
+    expect(differences).toBe("");
+    expect(await readFile(join(beside, "src/d/f"), "utf8")).toBe("deep\n");
+  });
+
   it("finds the newest sandbox of this folder by itself", async () => {
     const sandboxer = (...args: string[]) => cli.commandLine(args);
     const script = [
@@ -102,6 +136,27 @@ describe("a project in a sandbox, copy-on-write", () => {
     ].join(" && ");
     const { stdout } = await promisify(execFile)("sh", ["-c", script], { env: cli.environment });
     expect(stdout).toBe("A  second  (+0 -0)\n");
+  });
+
+  it("says of one that is stopped that it is to be started, and then has everything", async () => {
+    await said("create", "--name", "kept", "--persistent", "-w", project);
+    await said("exec", "kept", "--", "sh", "-c", "echo more >> README");
+    await said("stop", "kept");
+    for (const verb of ["diff", "apply", "rollback"]) {
+      const refused = await cli.run([verb, "kept", "--json"]);
+      expect([verb, refused.code]).toEqual([verb, 75]);
+      expect(JSON.parse(refused.stderr).error).toMatchObject({
+        code: "invalid_state",
+        hint: expect.stringContaining("sandboxer start kept"),
+      });
+    }
+    const script = `cd '${project}' && ${cli.commandLine(["diff", "--stat"])}`;
+    const unnamed = promisify(execFile)("sh", ["-c", script], { env: cli.environment });
+    await expect(unnamed).rejects.toMatchObject({ stderr: expect.stringContaining("sandboxer start kept") });
+    expect(await text("README")).toBe("one\ntwo\nthree\n");
+    await said("start", "kept");
+    expect(await summary("kept")).toEqual(["M  README  (+1 -0)"]);
+    expect(await said("apply", "kept")).toBe("README\n");
   });
 
   it("applies some, then all, and then there is nothing left to apply", async () => {

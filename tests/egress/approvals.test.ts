@@ -40,7 +40,7 @@ describe("connections that wait for somebody's word", () => {
   }
   const requests = async () => (await bench.lab.look()).records.filter(({ kind }) => kind === "request");
   const pending = async (count = 1): Promise<Approval[]> => {
-    for (const end = Date.now() + 8_000; Date.now() < end; await sleep(50)) {
+    for (const end = Date.now() + 30_000; Date.now() < end; await sleep(50)) {
       const found = await bench.client.approvals.list({ state: "pending" });
       if (found.length >= count) return found.toReversed();
     }
@@ -48,7 +48,7 @@ describe("connections that wait for somebody's word", () => {
   };
   const ask = async (url: string, ...more: string[]) => text((await curl(sandbox, ...more, url)).stdout);
   const post = (path: string) =>
-    text_(sandbox.run(["curl", "-s", "--max-time", "10", "-d", "x", `https://read.test${path}`]));
+    text_(sandbox.run(["curl", "-s", "--max-time", "40", "-d", "x", `https://read.test${path}`]));
   const text_ = async (run: ReturnType<Sandbox["run"]>) => text((await run).stdout);
 
   it("reach nobody before a yes, go on with it, and need another the next time", async () => {
@@ -124,11 +124,8 @@ describe("connections that wait for somebody's word", () => {
     const left = curl(sandbox, "--max-time", "1", "https://asked.test/");
     const [question] = await pending();
     await left;
-    for (let tries = 0; tries < 50; tries++) {
-      if ((await bench.client.approvals.get(question?.id ?? "")).state !== "pending") break;
-      await sleep(50);
-    }
-    expect((await bench.client.approvals.get(question?.id ?? "")).state).toBe("withdrawn");
+    const state = async () => (await bench.client.approvals.get(question?.id ?? "")).state;
+    await expect.poll(state, { timeout: 30_000 }).toBe("withdrawn");
     await expect(bench.client.approvals.approve(question?.id ?? "")).rejects.toMatchObject({
       code: "invalid_state",
     });
@@ -136,25 +133,33 @@ describe("connections that wait for somebody's word", () => {
   });
 
   it("a yes for the sandbox becomes a rule of it, as narrow as what was asked", async () => {
-    const posted = post("/v1/messages");
+    const posted = post("/v1/messages?model=m&beta=1");
     const [question] = await pending();
     await bench.client.approvals.approve(question?.id ?? "", "sandbox");
     await posted;
-    expect(await post("/v1/messages")).toContain("authentication_error");
+    expect(await post("/v1/messages?model=m&beta=1")).toBe("hello from read.test\n");
     const { spec } = await sandbox.refresh();
     expect(spec.network).toMatchObject({
       rules: [
         {},
         {},
         {},
-        { host: "read.test", methods: ["POST"], paths: ["/v1/messages"], id: `approved/${question?.id}` },
+        {
+          ...{ host: "read.test", methods: ["POST"], paths: ["/v1/messages"] },
+          ...{ query: { model: "m", beta: "1" }, id: `approved/${question?.id}` },
+        },
       ],
     });
-    const other = post("/v1/other");
-    const [next] = await pending();
-    expect(next?.action).toMatchObject({ path: "/v1/other" });
-    await bench.client.approvals.deny(next?.id ?? "");
-    await other;
+    for (const [path, query] of [
+      ["/v1/other", undefined],
+      ["/v1/messages", "model=other&beta=1"],
+    ] as const) {
+      const other = post(query ? `${path}?${query}` : path);
+      const [next] = await pending();
+      expect(next?.action).toMatchObject({ path, ...(query && { query }) });
+      await bench.client.approvals.deny(next?.id ?? "");
+      expect(await other).toContain("nobody allowed it");
+    }
     const events = (await bench.client.events.list({ limit: 1_000 })).map(({ type }) => type);
     for (const type of ["approval.requested", "approval.approved", "approval.denied", "approval.withdrawn"]) {
       expect(events).toContain(type);

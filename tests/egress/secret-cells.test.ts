@@ -1,11 +1,14 @@
+import { readFile } from "node:fs/promises";
 import type { Sandbox } from "@sandboxer/sdk";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { holds, KEY, MODEL } from "./lab/keys.ts";
 import { WORLD } from "./lab/lab.ts";
 import { type Bench, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 
@@ -97,9 +100,35 @@ describe("where a secret may be put in, and nowhere else", () => {
     expect(await ask(line)).toMatch(/\n403$/);
     expect(await seen()).toEqual([]);
     if (what.startsWith("a WebSocket")) return;
-    const [latest] = (await misuses()).slice(before);
-    if (latest) expect(latest.data).toMatchObject({ secret: "MODEL_KEY", what: "placeholder" });
-    expect((await misuses()).length, "an alarm").toBeGreaterThan(0);
+    await expect.poll(async () => (await misuses()).length, { timeout: 20_000 }).toBe(before + 1);
+    expect((await misuses()).map(({ data }) => data)).toContainEqual(
+      expect.objectContaining({ secret: "MODEL_KEY", what: "placeholder" }),
+    );
+  });
+
+  it("SE-2 of every host, place, method and scheme, only its cells get it, and nothing else gets out", async () => {
+    await bench.lab.name("evil.test", [WORLD]);
+    const hosts = ["model.test", "MODEL.test", "model.test.", "other.test", "evil.test", WORLD];
+    const script = await readFile(new URL("lab/matrix.py", import.meta.url));
+    await sandbox.files.write("/home/user/matrix.py", [script]);
+    await sandbox.files.write("/home/user/order.json", [new TextEncoder().encode(JSON.stringify({ hosts }))]);
+    const { stdout, stderr } = await sandbox.run(["python3", "matrix.py", "order.json"], {
+      timeoutMs: 100_000,
+    });
+    const answers = JSON.parse(text(stdout) || text(stderr)) as Record<string, string>;
+    expect(Object.keys(answers)).toHaveLength(hosts.length * 6 * 2 * 2);
+    const cells = ["model.test", "MODEL.test", "model.test."].flatMap((host) =>
+      ["GET", "POST"].map((method) => `${host} listed ${method} https`),
+    );
+    const arrived = (await seen()).map(({ headers = [], ...rest }) => {
+      const at = headers.indexOf("x-case");
+      const isRight = headers[headers.indexOf("x-api-key") + 1] === KEY;
+      return { of: headers[at + 1], isRight, more: holds(JSON.stringify(rest), KEY) };
+    });
+    expect(arrived).toEqual(cells.map((of) => ({ of, isRight: true, more: [] })));
+    for (const [of, answer] of Object.entries(answers)) {
+      expect(answer === "200", of).toBe(cells.includes(of));
+    }
   });
 
   it("SE-2 a redirect to another place does not take it along", async () => {
@@ -128,6 +157,44 @@ describe("where a secret may be put in, and nowhere else", () => {
       const at = (one?.headers ?? []).findIndex((name) => name.toLowerCase() === "content-length");
       expect(Number(one?.headers?.[at + 1])).toBe(one?.body?.length);
     }
+  });
+
+  it("SE-5 however it is written inside, what arrives is framed as it says, or nothing arrives", async () => {
+    const longer = `${TOKEN}_and_some_more_that_makes_it_longer`;
+    const script = `
+import json, os, socket, ssl
+word = os.environ["TOKEN"]
+percent = "".join("%%%02x" % b for b in word.encode())
+escaped = "".join("\\\\u%04x" % b for b in word.encode())
+split = '{"auth":{"token":"' + word + '"}}'
+cases = {
+  "percent": ("/form", "application/x-www-form-urlencoded", ["token=" + percent]),
+  "escaped": ("/json", "application/json", ['{"auth":{"token":"' + escaped + '"}}']),
+  "split": ("/json", "application/json", [split[:30], split[30:31], split[31:]]),
+}
+for case, (path, kind, parts) in cases.items():
+    plain = socket.create_connection(("model.test", 443), 20)
+    one = ssl.create_default_context().wrap_socket(plain, server_hostname="model.test")
+    size = sum(map(len, parts))
+    one.sendall(f"POST {path} HTTP/1.1\\r\\nHost: model.test\\r\\nx-case: {case}\\r\\nContent-Type: {kind}\\r\\nContent-Length: {size}\\r\\nConnection: close\\r\\n\\r\\n".encode())
+    for part in parts: one.sendall(part.encode())
+    print(case, one.recv(4096).decode("latin1").split(" ")[1])`;
+    await bench.client.secrets.rotate("TOKEN", { value: longer });
+    const { stdout, stderr } = await sandbox.run(["python3", "-c", script], { timeoutMs: 60_000 });
+    expect(text(stdout).split("\n").slice(0, 3), text(stderr)).toHaveLength(3);
+    await bench.client.secrets.rotate("TOKEN", { value: TOKEN });
+    const bodies = (await seen()).map(({ headers = [], body = "" }) => {
+      const said = Number(headers[headers.findIndex((one) => /^content-length$/i.test(one)) + 1]);
+      return { of: headers[headers.indexOf("x-case") + 1], isFramed: said === body.length, body };
+    });
+    expect(bodies).toContainEqual({
+      of: "split",
+      isFramed: true,
+      body: `{"auth":{"token":"${longer}"}}`,
+    });
+    expect(bodies.every(({ isFramed }) => isFramed)).toBe(true);
+    const values = bodies.flatMap(({ of, body }) => (body.includes(longer) ? [of] : []));
+    expect(values).toEqual(expect.arrayContaining(["split"]));
   });
 
   it.each([
@@ -162,7 +229,11 @@ describe("where a secret may be put in, and nowhere else", () => {
     }
     expect(await seen()).toEqual([]);
     expect((await misuses()).filter(({ data }) => data.what === "foreign")).toHaveLength(2);
-    await sandbox.refresh();
+    const brief = await bench.sandbox({ rules }, { secrets: ["MODEL_KEY"], ttlMs: 2_000 });
+    const gone = text((await brief.run(["printenv", "MODEL_KEY"])).stdout).trim();
+    await expect.poll(async () => (await brief.refresh()).state, { timeout: 60_000 }).toBe("expired");
+    const after = await ask(`-H "x-api-key: ${gone}" https://model.test/v1/x`);
+    expect(after, "when its time was up").toMatch(/\n403$/);
     await twin.destroy();
     const late = await ask(`-H "x-api-key: ${theirs}" https://model.test/v1/x`);
     expect(late, "also of one that is gone").toMatch(/\n403$/);

@@ -1,6 +1,5 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, type Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -40,33 +39,51 @@ describe("a secret's life", () => {
     return { key, client: createClient({ url: "http://localhost", apiKey, fetch: bench.gateway.fetch }) };
   };
 
-  it("SE-8 rotated, the next request on a kept connection has the new value, and the old is gone", async () => {
-    const sandbox = await make();
+  /** A client that keeps its connection, and asks again whenever it is told to. */
+  const keeping = async (sandbox: Sandbox) => {
     const script = `
 import http.client, os, sys
-one = http.client.HTTPSConnection("model.test")
+one = http.client.HTTPSConnection("model.test", timeout=60)
 for line in sys.stdin:
     one.request("POST", "/v1/messages", "{}", {"x-api-key": os.environ["MODEL_KEY"]})
     answer = one.getresponse(); answer.read(); print(answer.status, flush=True)`;
     const process = await sandbox.exec({ argv: ["python3", "-c", script], stdin: true });
-    const statuses: string[] = [];
-    const reading = (async () => {
-      for await (const event of process.events) if (event.type !== "exit") statuses.push(text(event.data));
+    let said = "";
+    const over = (async () => {
+      for await (const event of process.events) if (event.type !== "exit") said += text(event.data);
     })();
-    const ask = async (count: number) => {
+    const ask = async (all: string) => {
       await process.writeStdin(new TextEncoder().encode("\n"));
-      for (let tries = 0; statuses.length < count && tries < 100; tries++) await sleep(50);
+      await expect.poll(() => said, { timeout: 30_000 }).toBe(all);
     };
-    await ask(1);
+    const end = async () => {
+      await process.closeStdin();
+      await over;
+    };
+    return { ask, end };
+  };
+  const connections = async () =>
+    (await bench.lab.look()).records.filter(({ kind }) => kind === "connection").length;
+
+  it("SE-8 rotated, the next request on a kept connection has the new value, and the old is gone", async () => {
+    const { ask, end } = await keeping(await make());
+    await ask("200\n");
     await bench.client.secrets.rotate("MODEL_KEY", { value: NEXT });
     await bench.lab.accept(NEXT);
-    await ask(2);
-    await process.closeStdin();
-    await reading;
-    expect(statuses.join("")).toBe("200\n200\n");
+    await ask("200\n200\n");
+    await end();
     expect(await keysSeen()).toEqual([KEY, NEXT]);
-    const connections = (await bench.lab.look()).records.filter(({ kind }) => kind === "connection");
-    expect(connections).toHaveLength(1);
+    expect(await connections()).toBe(1);
+  });
+
+  it("SE-8 deleted, the next request on a kept connection has no value at all", async () => {
+    const { ask, end } = await keeping(await make());
+    await ask("200\n");
+    await bench.client.secrets.delete("MODEL_KEY");
+    await ask("200\n403\n");
+    await end();
+    expect(await keysSeen()).toEqual([KEY]);
+    expect(await connections()).toBe(1);
   });
 
   it("deleted or taken back, it is put in no more, and its placeholder is stopped", async () => {

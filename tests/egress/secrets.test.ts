@@ -1,6 +1,5 @@
 import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -75,8 +74,10 @@ describe("a secret that never enters", () => {
   it("SE-6 it is in no file of the home, no event, no error, no log and no answer", async () => {
     const used = await sandbox.run(["sh", "-c", 'curl -s -H "x-api-key: $MODEL_KEY" https://other.test/']);
     expect(text(used.stdout)).toContain("where that may not go");
-    await sleep(1_200);
-    const files = walk(bench.home).filter((path) => !path.includes("/engine/") && statSync(path).isFile());
+    const isTold = async () =>
+      (await bench.client.events.list({ limit: 500 })).some(({ type }) => type === "secret.misused");
+    await expect.poll(isTold, { timeout: 30_000 }).toBe(true);
+    const files = walk(bench.home).filter(isRegular);
     expect(files.some((path) => path.endsWith("state.db"))).toBe(true);
     const holding = files.filter((path) => holds(readFileSync(path, "latin1"), KEY).length > 0);
     expect(holding).toEqual([]);
@@ -167,6 +168,12 @@ function* memoryOf(pid: number): Generator<Buffer> {
   } finally {
     closeSync(memory);
   }
+}
+
+/** Sandboxes come and go, and so do their files. What is larger is a sandbox's disk, searched from inside. */
+function isRegular(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.isFile() === true && found.size < 64 * 2 ** 20;
 }
 
 function walk(dir: string): string[] {

@@ -1,6 +1,4 @@
-import { execFileSync } from "node:child_process";
 import { createHash, createHmac } from "node:crypto";
-import { fileURLToPath } from "node:url";
 import type { ExecResult } from "@sandboxer/contract";
 import type { Sandbox } from "@sandboxer/sdk";
 import { SignatureV4 } from "@smithy/signature-v4";
@@ -8,14 +6,9 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { type Recorded, WORLD } from "./lab/lab.ts";
 import { type Bench, openBench, text } from "./lab/sandbox.ts";
+import { type Keys, verdicts } from "./lab/sigv4.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
-
-interface Keys {
-  readonly id: string;
-  readonly secret: string;
-  readonly token?: string;
-}
 
 /** They open nothing anywhere. */
 const REAL: Keys = { id: "AKIALABALABALABALABA", secret: "lab/Secret+0123456789abcdefghijklmnopqrs" };
@@ -238,12 +231,6 @@ describe("requests that are signed again", () => {
     return plain(...usual, ...lines, ...sent, `${protocol}//${hostname}${target}`);
   }
 });
-
-function verdicts(seen: readonly Recorded[], keys: Partial<Keys>): string[] {
-  const script = fileURLToPath(new URL("lab/verify_sigv4.py", import.meta.url));
-  const input = JSON.stringify(seen.map((one) => [one, keys]));
-  return JSON.parse(execFileSync("python3", [script], { input, encoding: "utf8" }));
-}
 
 /** What the signer wants its hashes made by. */
 class Sha256 {

@@ -1,10 +1,12 @@
 import type { Sandbox } from "@sandboxer/sdk";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
-import { WORLD } from "./lab/lab.ts";
+import { PRIVATE, WORLD } from "./lab/lab.ts";
 import { type Bench, curl, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const RULE = { effect: "allow", host: "api.allowed.test", protocol: "https" } as const;
 
@@ -16,6 +18,7 @@ describe("a profile from what an audited run reached", () => {
     await bench.lab.name("more.allowed.test", [WORLD]);
   });
   afterAll(() => bench.close());
+  beforeEach(() => bench.lab.clear());
 
   const reach = async (sandbox: Sandbox, host: string) => {
     await expect
@@ -57,5 +60,69 @@ describe("a profile from what an audited run reached", () => {
     await sandbox.files.write("/home/user/lab.pem", [new TextEncoder().encode((await bench.lab.look()).ca)]);
     await reach(sandbox, "api.allowed.test");
     expect((await curl(sandbox, "https://more.allowed.test/")).exit).not.toEqual({ kind: "exited", code: 0 });
+  });
+
+  /** Whatever a run does, in one line each; what came of it. */
+  const RUN = [
+    "curl -s --cacert lab.pem https://api.allowed.test/",
+    "curl -s http://more.allowed.test/get",
+    "curl -s -d x http://more.allowed.test/post",
+    "bash -c 'exec 3<>/dev/tcp/raw.allowed.test/7000; echo hi >&3; head -1 <&3'",
+    "curl -s --proxy http://198.18.0.1:3128 --cacert lab.pem https://proxied.allowed.test/",
+  ];
+  const outcome = async (sandbox: Sandbox) =>
+    text((await sandbox.run(["sh", "-c", RUN.join("; ")], { timeoutMs: 60_000 })).stdout);
+  const WHOLE = [
+    "hello from api.allowed.test",
+    ...["hello from more.allowed.test", "hello from more.allowed.test"],
+    ...["hi", "hello from proxied.allowed.test", ""],
+  ].join("\n");
+
+  it("proposes rules that let the same run pass in another sandbox, and no more than it", async () => {
+    for (const name of ["raw.allowed.test", "proxied.allowed.test"]) await bench.lab.name(name, [WORLD]);
+    const learning = await bench.sandbox({ mode: "audit" });
+    expect(await outcome(learning)).toBe(WHOLE);
+    const hosts = async () => new Set((await learning.networkCalls()).proposed.map(({ host }) => host)).size;
+    await expect.poll(hosts, { timeout: 30_000 }).toBe(4);
+    const { proposed } = await learning.networkCalls();
+    await bench.lab.clear();
+    const closed = await bench.sandbox({ rules: [] });
+    expect(await outcome(closed), "control").not.toContain("hello");
+    expect((await bench.lab.look()).records).toEqual([]);
+    const learned = await bench.sandbox({ rules: proposed });
+    expect(await outcome(learned)).toBe(WHOLE);
+    await bench.lab.clear();
+    const beyond = "curl -s -X DELETE http://more.allowed.test/; curl -sk https://more.allowed.test/";
+    await learned.run(["sh", "-c", `${beyond}; curl -s http://raw.allowed.test:7001/`]);
+    expect((await bench.lab.look()).records.filter(({ kind }) => kind === "request")).toEqual([]);
+  });
+
+  it("EG-5 proposes nothing where no rule helps, and names the network where that is what is missing", async () => {
+    await bench.lab.name("lan.test", [PRIVATE]);
+    await bench.lab.name("self.test", ["127.0.0.1"]);
+    const sandbox = await bench.sandbox({ mode: "audit" });
+    const tries = ["http://lan.test/", "https://self.test/", "https://nowhere.test/"];
+    for (const url of tries) await curl(sandbox, url);
+    const literals = ["https://127.0.0.1/", `https://${PRIVATE}/`];
+    for (const url of literals)
+      await curl(sandbox, "--noproxy", "", "--proxy", "http://198.18.0.1:3128", url);
+    const denied = async () =>
+      (await sandbox.networkCalls()).calls.filter(({ verdict }) => verdict === "denied").length;
+    await expect.poll(denied, { timeout: 30_000 }).toBe(tries.length + literals.length);
+    const { proposed, calls } = await sandbox.networkCalls();
+    const cidrs = [`${PRIVATE}/32`];
+    const [lan, literal, ...more] = proposed;
+    expect(lan).toEqual({ effect: "allow", host: "lan.test", protocol: "http", cidrs });
+    expect(literal).toEqual({ effect: "allow", host: PRIVATE, protocol: "https", cidrs });
+    expect(more).toEqual([]);
+    const hopeless = calls.filter(({ cure }) => cure === "none").map(({ host, reason }) => [host, reason]);
+    expect(hopeless).toEqual([
+      ["self.test", "self.test leads to an address inside a network that no rule can open"],
+      ["nowhere.test", "nowhere.test has no address"],
+      ["127.0.0.1", "127.0.0.1 leads to an address inside a network that no rule can open"],
+    ]);
+    expect((await bench.lab.look()).records.filter(({ kind }) => kind === "request")).toEqual([]);
+    await sandbox.changeNetwork({ egress: "guarded", rules: proposed });
+    expect(text((await curl(sandbox, "http://lan.test/")).stdout)).toBe("hello from lan.test\n");
   });
 });

@@ -12,7 +12,7 @@ const { describe } = await requires("linux-userns", "boxd", "root");
 
 vi.setConfig({ testTimeout: 60_000 });
 
-const CLI = fileURLToPath(new URL("../../apps/cli/bin/sandboxer.js", import.meta.url));
+const CLI = fileURLToPath(new URL("../../apps/cli/bin/sandboxer.cjs", import.meta.url));
 const codeOf = (work: Promise<unknown>) =>
   work.then(
     () => "ok",

@@ -52,6 +52,29 @@ describe("kill -9 of the gateway, and the same idempotency key again", () => {
     },
   );
 
+  it.each(["claim.planned", "snapshot.placed", "claim.done"])(
+    "RE-1 RE-3 at %s of an import there is one for who asks again",
+    async (place) => {
+      const home = makeHome(onTestFinished);
+      const { client: before, end: leave } = await startGateway(home);
+      const sandbox = await before.sandboxes.create(first);
+      const taken = await sandbox.snapshot();
+      const parts: Uint8Array[] = [];
+      for await (const part of await before.snapshots.export(taken.id)) parts.push(part);
+      await before.snapshots.delete(taken.id);
+      expect(await leave("SIGTERM")).toBe(0);
+
+      const doomed = await startDoomed(home, place);
+      const named = { name: "brought" };
+      await expectDeathAt(doomed, place, doomed.client.snapshots.import(parts, named, ONCE));
+      const { client, end } = await startGateway(home);
+      const brought = await client.snapshots.import(parts, named, ONCE);
+      expect((await client.snapshots.import(parts, named, ONCE)).id).toBe(brought.id);
+      expect((await client.snapshots.list()).map((one) => one.id)).toEqual([brought.id]);
+      await finish(client, end, home);
+    },
+  );
+
   it.each(["claim.planned", "snapshot.placed", "create.held", "create.made", "create.settled", "claim.done"])(
     "RE-1 at %s of a fork there are as many as were asked for",
     async (place) => {

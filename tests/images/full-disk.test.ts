@@ -12,7 +12,7 @@ const { describe } = await requires("linux-userns", "boxd", "root");
 
 vi.setConfig({ testTimeout: 60_000 });
 
-const CLI = fileURLToPath(new URL("../../apps/cli/bin/sandboxer.js", import.meta.url));
+const CLI = fileURLToPath(new URL("../../apps/cli/bin/sandboxer.cjs", import.meta.url));
 
 describe("an image for which there is no room", () => {
   it("RE-11 is refused in the middle, and leaves no byte behind", async () => {

@@ -115,7 +115,7 @@ it("the command line works from its package", async () => {
   const home = join(dir, "cli-home");
   const env = { ...process.env, SANDBOXER_HOME: home, SANDBOXER_BOXD: given.boxd.path };
   const sandboxer = (...args: string[]) =>
-    run(process.execPath, [join(at, "node_modules/sandboxer/bin/sandboxer.js"), ...args], {
+    run(process.execPath, [join(at, "node_modules/sandboxer/bin/sandboxer.cjs"), ...args], {
       env,
       timeout: 60_000,
     });

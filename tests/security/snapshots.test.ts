@@ -49,6 +49,31 @@ describe("snapshots as an attacker meets them", () => {
     await removeEngine(join(home, "home/engine"), home);
   });
 
+  it("AZ-4 an import asked for again under its key is one, whoever else uses that word", async () => {
+    const archive = await bytesOf(await client.snapshots.export((await source.snapshot()).id));
+    const once = { idempotencyKey: "bring" };
+    const brought = () => client.snapshots.import([archive], { name: "brought" }, once);
+    const all = await Promise.all(Array.from({ length: 20 }, brought));
+    expect(new Set(all.map(({ id }) => id)).size).toBe(1);
+    await expect(client.snapshots.import([archive], { name: "other" }, once)).rejects.toMatchObject({
+      code: "idempotency_mismatch",
+    });
+    await sh(source, "echo more > ~/more");
+    const other = await bytesOf(await client.snapshots.export((await source.snapshot()).id));
+    await expect(client.snapshots.import([other], { name: "brought" }, once)).rejects.toMatchObject({
+      code: "idempotency_mismatch",
+    });
+    const { apiKey } = await client.keys.create({ role: "operator" });
+    const stranger = createClient({ url: gateway.url ?? "", apiKey });
+    const theirs = await stranger.snapshots.import([archive], { name: "brought" }, once);
+    expect(theirs.id).not.toBe(all[0]?.id);
+    await client.snapshots.delete(all[0]?.id ?? "");
+    expect((await brought()).id, "after it was deleted").toBe(all[0]?.id);
+    expect((await client.snapshots.list()).map(({ id }) => id)).not.toContain(all[0]?.id);
+    expect((await readdir(shelf())).filter((name) => name.endsWith(".new"))).toEqual([]);
+    for (const { id } of await client.snapshots.list()) await client.snapshots.delete(id);
+  });
+
   it("SN-1 holds no variable, secret, temporary file or key", async () => {
     const snapshot = await source.snapshot();
     const whole = await bytesOf(await client.snapshots.export(snapshot.id));

@@ -42,12 +42,17 @@ export async function watchApprovals(approvals: Approvals, asJson: boolean): Pro
       if (seen.has(one.id)) continue;
       seen.add(one.id);
       process.stdout.write(
-        `${asJson ? JSON.stringify(one) : `${one.id} ${one.sandboxId ?? ""} ${inWords(one)}`}\n`,
+        `${asJson ? JSON.stringify(one) : `${one.id} ${one.sandboxId ?? ""} ${inWords(one)}${whose(one)}`}\n`,
       );
-      if (keyboard) await answer(approvals, keyboard, one);
+      if (keyboard && one.isYours) await answer(approvals, keyboard, one);
     }
     await sleep(LOOK_EVERY_MS);
   }
+}
+
+/** What this key has asked for itself, or was derived from whoever did, is shown and not waited for. */
+function whose({ isYours }: Approval): string {
+  return isYours ? "" : " (for somebody else to decide)";
 }
 
 async function answer(approvals: Approvals, keyboard: Keyboard, { id, action }: Approval): Promise<void> {

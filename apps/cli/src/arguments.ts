@@ -89,6 +89,15 @@ export function reuse(text: string): Reuse {
   return { scope: scope as Reuse["scope"], key };
 }
 
+type Mounts = { readonly volume: string; readonly target: string }[];
+
+/** `cache:/home/user/.cache`, as often as it is said. */
+export function volume(text: string, before: Mounts = []): Mounts {
+  const [, name, target] = /^([^:]+):(\/.+)$/.exec(text) ?? [];
+  if (!name || !target) throw new InvalidArgumentError("Give a volume as name:/path/inside.");
+  return [...before, { volume: name, target }];
+}
+
 /** Says what to do where an argument is missing. */
 export function whenMissing(advice: string): {
   outputError(text: string, write: (text: string) => void): void;

@@ -1,5 +1,5 @@
 import { constants, createReadStream } from "node:fs";
-import { access, open } from "node:fs/promises";
+import { access, lstat, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type ErrorCode, SandboxerError } from "@sandboxer/contract";
 
@@ -30,6 +30,15 @@ export async function needFolderOf(path: string): Promise<void> {
   const folder = dirname(path);
   await access(folder, constants.W_OK).catch((error) => {
     throw aboutPath(folder, error);
+  });
+}
+
+/** What is there is somebody's: it is not written over unless that is said. */
+export async function needNothingAt(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (!found) return;
+  throw new SandboxerError("path_exists", `${path} is there already`, {
+    hint: "Choose another name, or say --force to write over it.",
   });
 }
 

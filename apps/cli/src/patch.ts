@@ -6,23 +6,34 @@ const TYPE_BITS: Readonly<Record<string, number>> = { file: 0o100000, symlink: 0
 
 /** A change as `git diff` writes it, so that `git apply` and every viewer understand it. */
 export function patchOf(change: WorkspaceChange): string {
-  const { path, type, oldType = type } = change;
-  // Git knows no folders.
-  const [before, after] = [
-    change.change === "added" ? undefined : oldType,
-    change.change === "deleted" ? undefined : type,
-  ];
-  if (!isTold(before) && !isTold(after)) return "";
-  const [a, b] = [quoted(`a/${path}`), quoted(`b/${path}`)];
+  const lines = headOf(change);
+  if (lines.length === 0) return "";
+  const { before, after, a, b } = sidesOf(change);
+  const [from, to] = [isTold(before) ? a : "/dev/null", isTold(after) ? b : "/dev/null"];
+  if (change.patch) lines.push(`--- ${from}`, `+++ ${to}`, change.patch.replace(/\n$/, ""));
+  else if (change.binary || change.large) lines.push(`Binary files ${from} and ${to} differ`);
+  return `${lines.join("\n")}\n`;
+}
+
+/** What it is about. Nothing of a folder: git knows none. */
+export function headOf(change: WorkspaceChange): string[] {
+  const { before, after, a, b } = sidesOf(change);
+  if (!isTold(before) && !isTold(after)) return [];
   const lines = [`diff --git ${a} ${b}`];
   const [oldMode, newMode] = [bits(before, change.oldMode), bits(after, change.mode)];
   if (!isTold(before)) lines.push(`new file mode ${newMode}`);
   else if (!isTold(after)) lines.push(`deleted file mode ${oldMode}`);
   else if (oldMode !== newMode) lines.push(`old mode ${oldMode}`, `new mode ${newMode}`);
-  const [from, to] = [isTold(before) ? a : "/dev/null", isTold(after) ? b : "/dev/null"];
-  if (change.patch) lines.push(`--- ${from}`, `+++ ${to}`, change.patch.replace(/\n$/, ""));
-  else if (change.binary || change.large) lines.push(`Binary files ${from} and ${to} differ`);
-  return `${lines.join("\n")}\n`;
+  return lines;
+}
+
+function sidesOf({ change, path, type, oldType = type }: WorkspaceChange) {
+  return {
+    before: change === "added" ? undefined : oldType,
+    after: change === "deleted" ? undefined : type,
+    a: quoted(`a/${path}`),
+    b: quoted(`b/${path}`),
+  };
 }
 
 function isTold(type: string | undefined): boolean {

@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { guided } from "./arguments.ts";
+import { completeHelp } from "./help.ts";
 import { separated } from "./separate.ts";
 
 /** What every file in commands/ gives: it adds itself to the program. */
@@ -64,6 +65,7 @@ const GROUPS: Readonly<Record<string, Commands>> = {
     store: () => import("./commands/store.ts"),
     orgs: () => import("./commands/orgs.ts"),
     keys: () => import("./commands/keys.ts"),
+    whoami: () => import("./commands/whoami.ts"),
     secrets: () => import("./commands/secrets.ts"),
     approvals: () => import("./commands/approvals.ts"),
     budget: () => import("./commands/budget.ts"),
@@ -108,6 +110,7 @@ export async function buildProgram(
     .addHelpText("after", EXAMPLES);
   const modules = new Set(await Promise.all(wanted.map((load) => load())));
   for (const module of modules) module.register(program);
+  completeHelp(program);
   for (const command of program.commands) command.helpGroup(headingOf(command.name()));
   return program;
 }

@@ -35,7 +35,7 @@ export async function relay(
       if (withInput) process.stdin.destroy();
       return event.exit;
     }
-    await write(process[event.type], event.data);
+    await writeOut(process[event.type], event.data);
   }
   throw new Error("the process's output ended without an exit");
 }
@@ -49,7 +49,7 @@ async function passInput(remote: Process): Promise<void> {
 }
 
 /** Waits until the bytes are out. After an error it waits for good: `whenReaderLeaves` ends us. */
-function write(stream: NodeJS.WriteStream, data: Uint8Array): Promise<void> {
+export function writeOut(stream: NodeJS.WriteStream, data: Uint8Array): Promise<void> {
   return new Promise((resolve) => stream.write(data, (error) => error ?? resolve()));
 }
 

@@ -33,7 +33,11 @@ function placeOf(text: string): NonNullable<WorkspaceOptions["workspace"]> {
 
 export function workspaceOf(options: WorkspaceOptions): Pick<CreateBody, "workspace"> {
   const { workspace, access, allowSensitive } = options;
-  if (!workspace) return {};
+  if (!workspace) {
+    const idle = access ? "--access" : allowSensitive && "--allow-sensitive";
+    if (!idle) return {};
+    throw new InvalidArgumentError(`${idle} is about a folder, and none is given; add it, as in \`-w .\`.`);
+  }
   return {
     workspace: { ...workspace, ...(access && { mode: access }), ...(allowSensitive && { allowSensitive }) },
   };
@@ -54,9 +58,12 @@ export async function workspaceSandbox(
     });
   }
   const here = process.cwd();
-  for await (const sandbox of client.sandboxes.all({ states: ["running"], limit: 200 })) {
-    const { workspace } = sandbox.info.spec;
-    if (workspace?.mode === mode && isSame(workspace.source, here)) return sandbox;
+  // One that is stopped is better told to be started than not found.
+  for (const state of ["running", "paused"] as const) {
+    for await (const sandbox of client.sandboxes.all({ states: [state], limit: 200 })) {
+      const { workspace } = sandbox.info.spec;
+      if (workspace?.mode === mode && isSame(workspace.source, here)) return sandbox;
+    }
   }
   throw new SandboxerError("not_found", `no sandbox works on this folder by ${mode}`, {
     hint: `Name one, or make one with \`sandboxer create -w . --access ${mode}\`.`,

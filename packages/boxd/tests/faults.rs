@@ -30,7 +30,7 @@ fn every_place_to_die_at_is_known_and_tested() {
         tested.extend(["extended", "adopted", "claim", "rested", "sealed"]);
         tested.extend(["freezing", "moved", "layered"]);
         // Only where the store shares blocks: tests/faults/block-store.
-        tested.extend(["sharing", "shared"]);
+        tested.extend(["sharing", "still", "shared"]);
         known.sort_unstable();
         tested.sort_unstable();
         assert_eq!(known, tested);

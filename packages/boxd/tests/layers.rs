@@ -145,3 +145,28 @@ fn re_1_a_hold_that_dies_while_it_freezes_leaves_the_one_or_the_other() {
         wait_until("none is left", || layers(world) == 0 && world.is_empty());
     });
 }
+
+#[test]
+fn re_1_a_sandbox_that_stood_still_for_one_who_died_goes_on() {
+    // Only who has a control group can be stopped.
+    as_root(|world| {
+        let parent = id("parent");
+        for (is_marked, is_paused) in [(false, true), (true, false)] {
+            world.create(&parent);
+            world.hold().ask(json!({"op": "pause", "id": parent})).end();
+            let doomed = world.hold_pid();
+            world.stop(libc::SIGKILL);
+            wait_until("hold has died", || !host::is_alive(doomed));
+            let place = world.directory.join("layers").join(format!("{parent}-live-1"));
+            fs::create_dir_all(&place).unwrap();
+            if is_marked {
+                fs::write(place.join("still"), "").unwrap();
+            }
+            assert!(world.start().success());
+            let boxes = world.hold().ask(json!({"op": "list", "id": parent})).end();
+            assert_eq!(boxes["boxes"][0]["paused"], is_paused, "marked: {is_marked}");
+            assert!(world.destroy(&parent));
+            wait_until("none is left", || layers(world) == 0 && world.is_empty());
+        }
+    });
+}

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { rowIdSchema, sandboxIdSchema } from "./ids.ts";
 import { principalKindSchema } from "./key.ts";
 import { egressRuleSchema } from "./network.ts";
-import type { Operation } from "./rights.ts";
+import type { Operation } from "./roles.ts";
 
 /** Operations that a profile may mark: each then waits for somebody else's word. */
 export const APPROVABLE = [
@@ -77,6 +77,8 @@ export const approvalSchema = z.strictObject({
   expiresAtMs: z.int(),
   decidedAtMs: z.int().optional(),
   decidedByPrincipalId: z.string().optional(),
+  /** Whoever looks at it may decide it. */
+  isYours: z.literal(true).optional(),
 });
 export type Approval = z.infer<typeof approvalSchema>;
 

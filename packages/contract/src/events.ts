@@ -22,6 +22,7 @@ export const EVENT_TYPES = [
   "files.read",
   "files.written",
   "port.reached",
+  "network.reached",
   "workspace.applied",
   "snapshot.created",
   "snapshot.imported",

@@ -28,6 +28,8 @@ export const networkCallSchema = z.strictObject({
   /** The rule that decided. */
   rule: z.string().optional(),
   reason: z.string().optional(),
+  /** Where a rule for its host would not have helped: one that names this network would, or none at all. */
+  cure: z.union([z.strictObject({ cidr: z.string() }), z.literal("none")]).optional(),
   status: z.int().optional(),
   upBytes: z.int().optional(),
   downBytes: z.int().optional(),
@@ -153,6 +155,8 @@ export interface Guard {
   calls(sandboxId: string, afterSeq?: number): NetworkCall[];
   /** How much has been carried where there is a limit. */
   budgets(sandboxId: string): SpentBudget[];
+  /** Who is told of each attempt when it is decided, and once more when what it carried is counted. */
+  onCall(hear: (sandboxId: string, call: NetworkCall, isNew: boolean) => void): void;
   /** Who is told when a secret is about to be lost. */
   onMisuse(hear: (sandboxId: string, misuse: Misuse) => void): void;
   /** Who decides what rules leave open. Until there is an answer the program waits. */

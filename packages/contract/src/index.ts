@@ -134,8 +134,6 @@ export {
   type Key,
   keyListSchema,
   keySchema,
-  ROLES,
-  type Role,
   revokedKeysSchema,
   roleSchema,
   type Whoami,
@@ -238,6 +236,7 @@ export {
   WORKSPACE_REACH,
 } from "./profile.ts";
 export { type Reachability, reachabilitySchema } from "./reachability.ts";
+export { type Reached, type ReachedPlace, reachedSchema } from "./reached.ts";
 export { type Receipt, receiptSchema } from "./receipt.ts";
 export { DEFAULT_RESOURCES, type Resources, resourcesSchema } from "./resources.ts";
 export { REUSE_SCOPES, type Reuse, reuseSchema } from "./reuse.ts";
@@ -245,13 +244,12 @@ export {
   type Access,
   accessSchema,
   networkRuleSchema,
-  OPERATIONS,
-  type Operation,
   operationSchema,
   type Rights,
   rightsSchema,
   secretNameSchema,
 } from "./rights.ts";
+export { OPERATIONS, type Operation, ROLES, type Role } from "./roles.ts";
 export { ROUTING_POLICIES, type RoutePlan, type Routing, routePlanSchema, routingSchema } from "./routing.ts";
 export { type Sandbox, sandboxSchema } from "./sandbox.ts";
 export {
@@ -325,6 +323,7 @@ export {
   createVolumeBodySchema,
   type Volume,
   volumeListSchema,
+  volumeNameSchema,
   volumeSchema,
 } from "./volume.ts";
 export {

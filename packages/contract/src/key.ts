@@ -1,38 +1,10 @@
 import { z } from "zod";
 import { nameSchema, rowIdSchema } from "./ids.ts";
-import { OPERATIONS, type Operation, operationSchema, rightsSchema } from "./rights.ts";
+import { operationSchema, rightsSchema } from "./rights.ts";
+import { ROLES, type Role } from "./roles.ts";
 import { identitySchema, trustTierSchema } from "./trust.ts";
 
-const VIEWER = [
-  "sandbox.read",
-  "key.read",
-  "event.read",
-  "secret.read",
-  "volume.read",
-  "approval.read",
-] as const satisfies Operation[];
-const OPERATOR = [
-  ...VIEWER,
-  "sandbox.create",
-  "sandbox.exec",
-  "sandbox.files",
-  "sandbox.pause",
-  "sandbox.extend",
-  "sandbox.destroy",
-  "sandbox.snapshot",
-  "sandbox.attach",
-  "sandbox.elevate",
-  "volume.write",
-] as const satisfies Operation[];
-
-/** Roles are names for operations, nothing more. An admin has all there are. */
-export const ROLES = {
-  viewer: VIEWER,
-  operator: OPERATOR,
-  admin: OPERATIONS,
-} as const satisfies Record<string, readonly Operation[]>;
 export const roleSchema = z.enum(Object.keys(ROLES) as [Role, ...Role[]]);
-export type Role = keyof typeof ROLES;
 
 export const principalKindSchema = z.enum(["user", "service", "agent"]);
 

@@ -57,6 +57,8 @@ export const manifestSchema = z.strictObject({
   regions: z.array(z.string()),
   limits: z.strictObject({
     maximumTtlMs: z.int().positive().optional(),
+    /** Processors that one sandbox can use; left out, unknown. */
+    maximumCpus: z.number().positive().optional(),
   }),
   price: z.strictObject({
     /** What the meter runs on. */

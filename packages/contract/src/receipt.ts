@@ -2,9 +2,10 @@ import { z } from "zod";
 import { microUsdSchema } from "./money.ts";
 import { consumerSchema } from "./principal.ts";
 import { profileRecordSchema } from "./profile.ts";
+import { reachedSchema } from "./reached.ts";
 import { ROUTING_POLICIES } from "./routing.ts";
 
-/** Where a sandbox ran and why there, for how long, what it cost, and who asked for it. */
+/** Where a sandbox ran and why there, what it reached, for how long, what it cost, and who asked for it. */
 export const receiptSchema = z.strictObject({
   sandboxId: z.string(),
   name: z.string().optional(),
@@ -27,6 +28,8 @@ export const receiptSchema = z.strictObject({
     attempts: z.array(z.looseObject({ extensionId: z.string(), tookMs: z.number() })),
     bestEffort: z.array(z.string()),
   }),
+  /** As the guard saw it; a sandbox without a way out reached nothing. */
+  reached: reachedSchema,
   when: z.strictObject({
     requestedAtMs: z.int(),
     startedAtMs: z.int().optional(),

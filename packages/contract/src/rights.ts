@@ -1,41 +1,9 @@
 import { z } from "zod";
 import { isolationClassSchema } from "./isolation.ts";
 import { microUsdSchema } from "./money.ts";
+import { OPERATIONS } from "./roles.ts";
 
-/** What a key may do. A key without an operation is refused before anything is looked at. */
-export const OPERATIONS = [
-  "sandbox.create",
-  "sandbox.read",
-  "sandbox.exec",
-  "sandbox.files",
-  "sandbox.ports",
-  "sandbox.extend",
-  "sandbox.pause",
-  "sandbox.network",
-  "sandbox.destroy",
-  "sandbox.attach",
-  "sandbox.snapshot",
-  "workspace.mount",
-  "workspace.apply",
-  "image.write",
-  "key.create",
-  "key.read",
-  "key.revoke",
-  "budget.write",
-  "profile.publish",
-  "event.read",
-  "webhook.write",
-  "approval.read",
-  "approval.decide",
-  "sandbox.elevate",
-  "secret.read",
-  "secret.write",
-  "volume.read",
-  "volume.write",
-  "org.write",
-] as const;
 export const operationSchema = z.enum(OPERATIONS);
-export type Operation = z.infer<typeof operationSchema>;
 
 /** Whether files inside may be changed. */
 export const accessSchema = z.enum(["read-only", "read-write"]);

@@ -36,6 +36,7 @@ export function createBackground(house: House): Background {
       await Promise.all([reconciling?.stop(), renewing?.stop(), delivering?.stop()]);
       for (const part of [house.reaper, house.idle, house.auditor, house.leases, house.denials, house.uses])
         part.close();
+      await house.reaching.close();
       await Promise.allSettled(house.teardowns.values());
       try {
         await house.journal.flush();

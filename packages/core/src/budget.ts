@@ -7,6 +7,7 @@ import {
   setBudgetBodySchema,
   setKeyBudgetBodySchema,
 } from "@sandboxer/contract";
+import { findKey } from "./find-key.ts";
 import type { House } from "./house.ts";
 import { authorizeOrgs } from "./orgs.ts";
 import { parse } from "./parse.ts";
@@ -37,14 +38,14 @@ export async function setBudget(house: House, principal: Principal, body: SetBud
 export async function setKeyBudget(
   house: House,
   principal: Principal,
-  keyId: string,
+  word: string,
   body: SetKeyBudgetBody,
 ): Promise<Budget> {
   authorize(principal.chain, "key.create");
   const { limitMicroUsd } = parse(setKeyBudgetBodySchema, body);
   const { orgId, id: principalId } = principal;
-  const key = (await house.store.listKeys(orgId, principal.keyId)).find(({ id }) => id === keyId);
-  if (!key) throw new SandboxerError("not_found", `no key ${keyId}`);
+  const key = await findKey(house, principal, word, ({ revokedAtMs }) => revokedAtMs === undefined);
+  const { id: keyId } = key;
   if (keyId === principal.keyId) deny("own", "a key's budget is set by one above it");
   const atMs = house.clock.nowMs();
   const budget =

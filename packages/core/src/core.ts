@@ -34,6 +34,7 @@ import type {
   Metrics,
   NetworkCallList,
   OfferedProfile,
+  Operation,
   Org,
   Principal,
   Probe,
@@ -87,7 +88,7 @@ export interface Core {
   /** The caller's key and everything derived from it. */
   listKeys(principal: Principal): Promise<Key[]>;
   /** Ends the key, everything derived from it, and what any of them is doing now. */
-  revokeKey(principal: Principal, keyId: string): Promise<string[]>;
+  revokeKey(principal: Principal, idOrName: string): Promise<string[]>;
   /** Built-in ones, and what the org published; each with where it would run, its price and its start. */
   listProfiles(principal: Principal): Promise<OfferedProfile[]>;
   getProfile(principal: Principal, ref: string): Promise<PublishedProfile>;
@@ -103,6 +104,8 @@ export interface Core {
   reachability(principal: Principal, idOrName: string): Promise<Reachability>;
   /** By id or by name. Somebody else's sandbox is `not_found`, exactly as an absent one. */
   get(principal: Principal, idOrName: string): Promise<Sandbox>;
+  /** Whether the caller may do this in a sandbox that it can see; throws where not, and does nothing. */
+  admit(principal: Principal, operation: Operation, idOrName: string): Promise<void>;
   list(principal: Principal, query?: ListQuery): Promise<SandboxPage>;
   exec(principal: Principal, idOrName: string, input: ExecInput): Promise<Process>;
   attachProcess(
@@ -158,6 +161,7 @@ export interface Core {
     principal: Principal,
     source: AsyncIterable<Uint8Array>,
     options?: ImportOptions,
+    once?: Once,
   ): Promise<Snapshot>;
   /** The images that extensions keep. */
   listImages(principal: Principal): Promise<KeptImage[]>;
@@ -181,8 +185,8 @@ export interface Core {
   /** What the whole org may spend, `null` for no limit. The root key's alone. */
   setBudget(principal: Principal, body: SetBudgetBody): Promise<Budget>;
   /** What a derived key with a budget may spend in all; the difference is its giver's. */
-  setKeyBudget(principal: Principal, keyId: string, body: SetKeyBudgetBody): Promise<Budget>;
-  /** Where it ran and why, how long, what it cost, and for whom. */
+  setKeyBudget(principal: Principal, idOrName: string, body: SetKeyBudgetBody): Promise<Budget>;
+  /** Where it ran and why, what it reached, how long, what it cost, and for whom. */
   receipt(principal: Principal, idOrName: string): Promise<Receipt>;
   /** Stops every process where it is; of what is paused, succeeds. Its time runs on. */
   pause(principal: Principal, idOrName: string): Promise<Sandbox>;
@@ -210,7 +214,7 @@ export interface Core {
   /** Once, by somebody else than who asks. */
   decideApproval(principal: Principal, approvalId: string, body: DecideBody): Promise<Approval>;
   /** Asks for more ways out of one sandbox, for a while. */
-  elevate(principal: Principal, idOrName: string, body: ElevateBody): Promise<Approval>;
+  elevate(principal: Principal, idOrName: string, body: ElevateBody, once?: Once): Promise<Approval>;
   endElevations(principal: Principal, idOrName: string): Promise<Sandbox>;
   /** What it is, is not shown again by anything. The owner's, and whose above it. */
   setSecret(principal: Principal, name: string, body: SetSecretBody): Promise<Secret>;
@@ -223,7 +227,7 @@ export interface Core {
   revokeSecret(principal: Principal, name: string, keyId: string): Promise<Secret>;
   deleteSecret(principal: Principal, name: string): Promise<void>;
   /** Files that outlive sandboxes; nobody else's but the caller's and of whom is below it. */
-  createVolume(principal: Principal, body: CreateVolumeBody): Promise<Volume>;
+  createVolume(principal: Principal, body: CreateVolumeBody, once?: Once): Promise<Volume>;
   listVolumes(principal: Principal): Promise<Volume[]>;
   getVolume(principal: Principal, idOrName: string): Promise<Volume>;
   /** With everything in it. `conflict` while living sandboxes work on it. */

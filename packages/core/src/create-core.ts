@@ -16,6 +16,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const background = createBackground(house);
   if (house.guard) {
     recordMisuses(house, house.guard);
+    house.guard.onCall(house.reaching.heard);
     answerAsks(house, house.guard);
   }
   const verb = onlyOurErrors(house);

@@ -3,6 +3,7 @@ import type { Boxes } from "./boxes.ts";
 import type { Clock } from "./clock.ts";
 import type { Denials } from "./events/denials.ts";
 import type { Journal } from "./events/journal.ts";
+import type { Reaching } from "./events/reaching.ts";
 import type { Uses } from "./events/uses.ts";
 import type { PassFailPoint } from "./failpoint.ts";
 import type { Leases } from "./leases.ts";
@@ -31,6 +32,7 @@ export interface House {
   readonly journal: Journal;
   readonly denials: Denials;
   readonly uses: Uses;
+  readonly reaching: Reaching;
   readonly reaper: Reaper;
   readonly idle: Idle;
   readonly auditor: Auditor;

@@ -168,3 +168,21 @@ it("keeps one root key: a new one retires the former, and its children stay", as
   await enrolRootKey(store, first);
   expect(await core.authenticate(first)).toEqual(root);
 });
+
+it("finds a key by its name or the beginning of its id, of its own only, and never one of several", async () => {
+  const { core, principal } = await openGateway();
+  const make = async (name: string, by = principal) => (await core.createKey(by, { name })).key.id;
+  const manager = await core.authenticate((await core.createKey(principal, { name: "manager" })).apiKey);
+  const [ci, , twin] = [await make("ci"), await make("twin"), await make("twin")];
+  await refusal(core.revokeKey(manager, "ci"), "not_found");
+  await refusal(core.revokeKey(manager, ci.slice(0, 12)), "not_found");
+  await refusal(core.revokeKey(principal, "nosuch"), "not_found");
+  await refusal(core.revokeKey(principal, "key_"), "not_found");
+  const error = await refusal(core.revokeKey(principal, "twin"), "conflict");
+  expect(error.details.keys).toHaveLength(2);
+  expect(await core.revokeKey(principal, twin)).toEqual([twin]);
+  expect(await core.revokeKey(principal, "twin"), "the other is now the only one").toHaveLength(1);
+  expect(await core.revokeKey(principal, "ci")).toEqual([ci]);
+  const again = await make("ci");
+  expect(await core.revokeKey(principal, again.slice(0, 12))).toEqual([again]);
+});

@@ -10,6 +10,7 @@ import {
   type Whoami,
 } from "@sandboxer/contract";
 import { settleForsaken } from "./attachments/forsaken.ts";
+import { findKey } from "./find-key.ts";
 import type { House } from "./house.ts";
 import type { Once } from "./idempotency.ts";
 import { authorize } from "./policy/authorize.ts";
@@ -92,11 +93,13 @@ export async function listKeys(house: House, principal: Principal): Promise<Key[
   return house.store.listKeys(principal.orgId, principal.keyId);
 }
 
-export async function revokeKey(house: House, principal: Principal, keyId: string): Promise<string[]> {
+/** By id, by name, or by the beginning of its id. */
+export async function revokeKey(house: House, principal: Principal, word: string): Promise<string[]> {
   authorize(principal.chain, "key.revoke");
   const { orgId, id: principalId } = principal;
-  const key = (await house.store.listKeys(orgId, principal.keyId)).find(({ id }) => id === keyId);
-  if (!key) throw new SandboxerError("not_found", `no key ${keyId}`);
+  // A name may have been given again since; what is revoked already needs no end.
+  const key = await findKey(house, principal, word, ({ revokedAtMs }) => revokedAtMs === undefined);
+  const { id: keyId } = key;
   if (key.parentId === undefined) {
     throw new SandboxerError("policy_denied", "the root key cannot be revoked", {
       details: { rule: "root" },

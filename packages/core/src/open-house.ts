@@ -10,6 +10,7 @@ import { createBoxes } from "./boxes.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { createDenials } from "./events/denials.ts";
 import { createJournal } from "./events/journal.ts";
+import { createReaching } from "./events/reaching.ts";
 import { createUses } from "./events/uses.ts";
 import type { PassFailPoint } from "./failpoint.ts";
 import type { House } from "./house.ts";
@@ -21,7 +22,6 @@ import { expire } from "./lifecycle/expiry.ts";
 import { createIdle } from "./lifecycle/idle.ts";
 import { createReaper } from "./lifecycle/reaper.ts";
 import { type PackageHosts, usePackageHosts } from "./network/package-hosts.ts";
-import { proposeRules } from "./network/propose.ts";
 import { createRegistry, type Prices } from "./registry/registry.ts";
 import { type Report, reportAsWarning } from "./report.ts";
 import { createSealer, type Sealer } from "./secrets/sealer.ts";
@@ -90,12 +90,10 @@ export async function openHouse(options: CoreOptions, onBroken: (sandboxId: stri
     journal,
     denials: createDenials(journal, () => clock.nowMs(), report),
     uses: createUses(journal, () => clock.nowMs(), report),
+    reaching: createReaching({ store, journal, clock, report }),
     reaper: createReaper(clock, (id) => expire(house, id), report),
     idle: createIdle({ store, clock, report, leftMs: (id, idleMs) => endIfUnused(house, id, idleMs) }),
-    auditor: createAuditor({
-      ...{ registry, journal, clock, report, installationId },
-      proposed: (sandboxId) => proposeRules(options.guard?.calls(sandboxId, 0) ?? []),
-    }),
+    auditor: createAuditor({ registry, journal, clock, report, installationId }),
     leases: createLeases(store, clock, report),
     installationId,
     previewSecret: claimedWhenAsked(store, "preview-secret", () => randomBytes(32).toString("base64url")),

@@ -1,5 +1,6 @@
 import type { Event, Principal, Receipt, Sandbox } from "@sandboxer/contract";
 import type { House } from "./house.ts";
+import { reachedBy } from "./network/reached.ts";
 import { authorize } from "./policy/authorize.ts";
 import { findSandbox } from "./reach.ts";
 import type { LedgerEntry } from "./store/store.ts";
@@ -9,9 +10,10 @@ export async function receipt(house: House, principal: Principal, idOrName: stri
   authorize(principal.chain, "sandbox.read");
   const sandbox = await findSandbox(house, principal, idOrName);
   const { orgId, id, name, reason, profile, location, bestEffort } = sandbox;
-  const [entries, events] = await Promise.all([
+  const [entries, events, reached] = await Promise.all([
     house.store.listLedger(orgId, id),
     house.store.listBirth(orgId, id),
+    reachedBy(house, sandbox),
   ]);
   const requested = dataOf(events, "sandbox.requested");
   const settled = { ...dataOf(events, "sandbox.failed"), ...dataOf(events, "sandbox.created") };
@@ -31,6 +33,7 @@ export async function receipt(house: House, principal: Principal, idOrName: stri
       attempts: (settled as Logged).attempts ?? [],
       bestEffort,
     },
+    reached,
     when: whenOf(sandbox, house.clock.nowMs()),
     cost: { ...costOf(sandbox, entries), ...rateOf(settled as Logged) },
   };

@@ -34,6 +34,25 @@ it("makes the same again under the same name, once for an idempotency key", asyn
   expect((await core.get(principal, "build")).id).toBe(again.id);
 });
 
+it("gives the living one of its label back, as the same words would, and ends nothing for it", async () => {
+  const { core, principal, plain } = await openGateway(undefined, openStore());
+  const label = { reuse: { scope: "agent", key: "k" }, ttlMs: 60_000 } as const;
+  const former = await core.create(principal, label);
+  await core.destroy(principal, former.id);
+  const living = await core.create(principal, label);
+  const once = { idempotencyKey: "again" };
+  const again = await core.recreate(principal, former.id, once);
+  expect(again.id).toBe(living.id);
+  expect(await core.recreate(principal, former.id, once)).toEqual(again);
+  expect((await core.get(principal, living.id)).state).toBe("running");
+  expect(plain.calls.create).toBe(2);
+  const anew = await core.recreate(principal, living.id);
+  expect(anew).toMatchObject({ state: "running", reuse: label.reuse });
+  expect(anew.id, "of the living one itself, another").not.toBe(living.id);
+  expect((await core.create(principal, label)).id, "which has the label from then on").toBe(anew.id);
+  expect(plain.calls.create).toBe(3);
+});
+
 it("ends nothing when another cannot be made, and lets nobody do it who may not", async () => {
   const { core, principal, plain } = await openGateway(undefined, openStore());
   const { id } = await core.create(principal, {});

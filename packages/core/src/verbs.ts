@@ -1,4 +1,5 @@
 import { actFor, enterAccess, openAccess, openVolume, standIn } from "./access.ts";
+import { admit } from "./admit.ts";
 import { apply } from "./apply.ts";
 import { getApproval, listApprovals } from "./approvals/approvals.ts";
 import { decideApproval } from "./approvals/decide.ts";
@@ -76,6 +77,7 @@ export function verbsOf(verb: Verb): Omit<Core, "start" | "close"> {
     recreate: verb(recreate),
     reachability: verb(reachability),
     get: verb(get),
+    admit: verb(admit),
     list: verb(list),
     openPreview: verb(openPreview),
     enterPreview: verb(enterPreview),

@@ -1,18 +1,35 @@
 import { Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
-import { mayDial } from "./address.ts";
+import type { NetworkCall } from "@sandboxer/contract";
+import { mayDial, reachOf } from "./address.ts";
 
 const TIMEOUT_MS = 3_000;
 const TRIES = 2;
 
-/** Gives the addresses to dial, or throws a sentence that says why none. */
+/** Gives the addresses to dial, or throws `Unreachable`. */
 export type Resolve = (host: string, cidrs: readonly string[]) => Promise<string[]>;
 
-class Unreachable extends Error {}
+/** In a sentence, why there is nothing to dial; and what would change that. */
+export class Unreachable extends Error {
+  readonly cure: NetworkCall["cure"];
 
-/** In a sentence, why there is nothing to dial. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Unreachable ? error.message : "its name cannot be resolved";
+  constructor(message: string, cure: NetworkCall["cure"]) {
+    super(message);
+    this.cure = cure;
+  }
+
+  static from(error: unknown): Unreachable {
+    return error instanceof Unreachable ? error : new Unreachable("its name cannot be resolved", "none");
+  }
+}
+
+/** Why one of a host's addresses may not be dialled. The address itself is not the sandbox's to know. */
+export function trapIn(host: string, addresses: readonly string[], cidrs: readonly string[]) {
+  const trap = addresses.find((address) => !mayDial(address, cidrs));
+  if (trap === undefined) return undefined;
+  const where = `${host} leads to an address inside a network`;
+  if (reachOf(trap) === "never") return new Unreachable(`${where} that no rule can open`, "none");
+  return new Unreachable(`${where} that no rule names`, { cidr: `${trap}/${isIP(trap) === 4 ? 32 : 128}` });
 }
 
 /**
@@ -26,10 +43,9 @@ export function createResolve(servers?: readonly string[]): Resolve {
   const lookUpTogether = together((host) => lookUp(resolver, host));
   return async (host, cidrs) => {
     const addresses = isIP(host) ? [host] : await lookUpTogether(host);
-    if (addresses.length === 0) throw new Unreachable(`${host} has no address`);
-    if (!addresses.every((address) => mayDial(address, cidrs))) {
-      throw new Unreachable(`${host} leads to an address inside a network`);
-    }
+    if (addresses.length === 0) throw new Unreachable(`${host} has no address`, "none");
+    const trap = trapIn(host, addresses, cidrs);
+    if (trap) throw trap;
     return [...addresses];
   };
 }

@@ -33,12 +33,20 @@ interface Watched {
   readonly watching: PromiseWithResolvers<void>;
 }
 
+type Noted = Omit<NetworkCall, "seq">;
+
+/** Who hears of what the guard sees. */
+interface Told {
+  misused(sandboxId: string, misuse: Misuse): void;
+  called(sandboxId: string, call: NetworkCall, isNew: boolean): void;
+}
+
 /** The gateway's side of the guard. */
 export function createGuard(options: GuardOptions): Guard {
   const watched = new Map<string, Watched>();
   const spending = createSpending(options.dir);
   const asking = createAsking((order) => guard.say(order));
-  let misused: (sandboxId: string, misuse: Misuse) => void = () => {};
+  const told: Told = { misused() {}, called() {} };
 
   const tell = (sandbox: string, one: Watched): void =>
     guard.say(protection(sandbox, one, spending.of(sandbox)));
@@ -48,11 +56,11 @@ export function createGuard(options: GuardOptions): Guard {
     if (!one) return;
     if (event === "watching") one.watching.resolve();
     else if (event === "changed") one.turns.get(Number(turn))?.();
-    else if (event === "call") remember(one, Number(key), call as Omit<NetworkCall, "seq">);
+    else if (event === "call") told.called(String(sandbox), ...remember(one, Number(key), call as Noted));
     else if (event === "spent") spending.note(String(sandbox), String(message.purse), message.spent as Spent);
     else if (event === "ask") asking.hear(message);
     else if (event === "left") asking.leave(Number(question));
-    else if (event === "misused") misused(String(sandbox), misuseSchema.parse(misuse));
+    else if (event === "misused") told.misused(String(sandbox), misuseSchema.parse(misuse));
     else if (event === "lost") {
       one.watching.reject(unavailable(String(reason)));
       // It may have been somebody else's turn. Until then the sandbox itself refuses everything.
@@ -106,9 +114,8 @@ export function createGuard(options: GuardOptions): Guard {
       return one ? spentBudgets(budgetsOf(one.terms), spending.of(sandboxId)) : [];
     },
     onAsk: asking.onAsk,
-    onMisuse: (hearer) => {
-      misused = hearer;
-    },
+    onCall: (called) => void Object.assign(told, { called }),
+    onMisuse: (misused) => void Object.assign(told, { misused }),
     async close() {
       await guard.close();
       spending.flush();
@@ -143,18 +150,22 @@ function watch(sandboxId: string, door: GuardDoor, terms: Terms, known?: Watched
   return { door, terms, authority, calls, lastSeq, seqs: new Map(), turns: new Map(), lastTurn: 0, watching };
 }
 
-function remember(one: Watched, key: number, call: Omit<NetworkCall, "seq">): void {
+/** As it is kept, and whether it is the first word of it. */
+function remember(one: Watched, key: number, call: Noted): [call: NetworkCall, isNew: boolean] {
   const known = one.seqs.get(key);
   if (known !== undefined) {
     const at = one.calls.findLastIndex(({ seq }) => seq === known);
-    if (at >= 0) one.calls[at] = { ...call, seq: known };
-    return;
+    const again = { ...call, seq: known };
+    if (at >= 0) one.calls[at] = again;
+    return [again, false];
   }
   one.lastSeq += 1;
   one.seqs.set(key, one.lastSeq);
-  one.calls.push({ ...call, seq: one.lastSeq });
+  const noted = { ...call, seq: one.lastSeq };
+  one.calls.push(noted);
   if (one.calls.length > KEPT_CALLS) one.calls.shift();
   if (one.seqs.size > KEPT_CALLS * 2) one.seqs.delete(one.seqs.keys().next().value as number);
+  return [noted, true];
 }
 
 async function within(answer: Promise<void>, ms: number): Promise<void> {

@@ -73,8 +73,10 @@ export interface Client {
   readonly budget: {
     /** The account that the key's sandboxes draw on. */
     get(): Promise<Budget>;
-    /** What the whole org may spend, `null` for no limit. The root key's alone. */
-    /** Of a tenant by name, for the installation's root key; of one's own org otherwise. */
+    /**
+     * What the whole org may spend, `null` for no limit: of a tenant by name, for the installation's
+     * root key; of one's own org otherwise.
+     */
     set(limitMicroUsd: number | null, org?: string): Promise<Budget>;
   };
   /** Who the client's key belongs to, and what it may do. */

@@ -19,11 +19,11 @@ export interface Keys {
   /** The client's own key and everything derived from it. */
   list(): Promise<readonly Key[]>;
   /** What a derived key may spend in all, from now on; the difference is its giver's. */
-  setBudget(keyId: string, limitMicroUsd: number): Promise<Budget>;
+  setBudget(idOrName: string, limitMicroUsd: number): Promise<Budget>;
   /** Shows that the client's holder has its Ed25519 key: signs the bytes that it is given. */
   prove(sign: (challenge: Uint8Array) => Uint8Array | Promise<Uint8Array>): Promise<Whoami>;
-  /** Ends the key and everything derived from it; answers the ids of what it ended. */
-  revoke(keyId: string): Promise<readonly string[]>;
+  /** By id or by name. Ends the key and everything derived from it; answers the ids of what it ended. */
+  revoke(idOrName: string): Promise<readonly string[]>;
 }
 
 export function openKeys(transport: Transport): Keys {

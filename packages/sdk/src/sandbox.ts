@@ -96,7 +96,7 @@ export interface Sandbox {
   /** What it tried to reach, and the rules that would have allowed what was not. */
   networkCalls(afterSeq?: number): Promise<NetworkCallList>;
   /** Asks for more ways out, for a while; somebody else has to say yes. */
-  elevate(body: ElevateBody): Promise<Approval>;
+  elevate(body: ElevateBody, once?: Once): Promise<Approval>;
   /** Takes back at once what was opened for a while. */
   endElevations(): Promise<SandboxInfo>;
   /** Its files as they are now; `create` takes its id as `from`. */
@@ -173,7 +173,7 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
     changeNetwork: (network) => change("PUT", "/network", { json: network }),
     networkCalls: (after = 0) =>
       transport.ask(networkCallListSchema, "GET", `${path}/network/calls`, { query: { after } }),
-    elevate: (json) => transport.ask(approvalSchema, "POST", `${path}/elevations`, { json }),
+    elevate: (json, once) => transport.ask(approvalSchema, "POST", `${path}/elevations`, { json, once }),
     endElevations: () => change("DELETE", "/elevations"),
     ...copies(transport, path),
     destroy: () => change("DELETE", ""),

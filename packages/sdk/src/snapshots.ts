@@ -6,7 +6,7 @@ import {
   snapshotSchema,
 } from "@sandboxer/contract";
 import { chunksOf } from "./chunks.ts";
-import type { Transport } from "./transport.ts";
+import type { Once, Transport } from "./transport.ts";
 import { uploadOf } from "./upload.ts";
 
 export interface SnapshotShelf {
@@ -14,7 +14,7 @@ export interface SnapshotShelf {
   delete(idOrName: string): Promise<Snapshot>;
   /** As one file. */
   export(idOrName: string): Promise<AsyncIterable<Uint8Array>>;
-  import(source: ByteSource, options?: ImportOptions): Promise<Snapshot>;
+  import(source: ByteSource, options?: ImportOptions, once?: Once): Promise<Snapshot>;
 }
 
 export function openSnapshotShelf(transport: Transport): SnapshotShelf {
@@ -27,8 +27,8 @@ export function openSnapshotShelf(transport: Transport): SnapshotShelf {
     async export(idOrName) {
       return chunksOf(await transport.send("GET", `${at(idOrName)}/archive`)).data;
     },
-    async import(source, options = {}) {
-      const call = { query: { ...options }, body: await uploadOf(source) };
+    async import(source, options = {}, once) {
+      const call = { query: { ...options }, body: await uploadOf(source), once };
       return transport.ask(snapshotSchema, "PUT", "/v1/snapshots", call);
     },
   };

@@ -5,25 +5,25 @@ import {
   volumeListSchema,
   volumeSchema,
 } from "@sandboxer/contract";
-import type { Transport } from "./transport.ts";
+import type { Once, Transport } from "./transport.ts";
 
-/** Files that outlive every sandbox that works on them. */
+/** Files that outlive every sandbox that works on them; `create` takes them as `volumes`. */
 export interface Volumes {
-  /** Those of the client's key and of keys derived from it. */
+  create(body: CreateVolumeBody, once?: Once): Promise<Volume>;
   list(): Promise<readonly Volume[]>;
-  create(body: CreateVolumeBody): Promise<Volume>;
+  /** By id or by name. */
   get(idOrName: string): Promise<Volume>;
-  /** With everything in it; a `conflict` while living sandboxes work on it. */
+  /** With everything in it. `conflict` while living sandboxes work on it. */
   delete(idOrName: string): Promise<void>;
 }
 
 export function openVolumes(transport: Transport): Volumes {
   const at = (idOrName: string) => `/v1/volumes/${encodeURIComponent(idOrName)}`;
   return {
+    create: (json, once) => transport.ask(volumeSchema, "POST", "/v1/volumes", { json, once }),
     async list() {
       return (await transport.ask(volumeListSchema, "GET", "/v1/volumes")).volumes;
     },
-    create: (json) => transport.ask(volumeSchema, "POST", "/v1/volumes", { json }),
     get: (idOrName) => transport.ask(volumeSchema, "GET", at(idOrName)),
     async delete(idOrName) {
       await transport.ask(emptySchema, "DELETE", at(idOrName));

@@ -16,15 +16,15 @@ def tcp(host, port, payload=None, wait=3.0):
             if payload is not None:
                 one.sendall(payload)
             got = b""
+            closed = False
             try:
-                while True:
+                while not closed:
                     part = one.recv(65536)
-                    if not part:
-                        break
                     got += part
+                    closed = not part
             except socket.timeout:
                 pass
-            return {"got": got.decode("latin1"), "seconds": time.time() - started}
+            return {"got": got.decode("latin1"), "closed": closed, "seconds": time.time() - started}
     except OSError as error:
         return {"error": type(error).__name__, "errno": error.errno, "seconds": time.time() - started}
 

@@ -82,6 +82,8 @@ export function curl(sandbox: Sandbox, ...args: string[]): Promise<ExecResult> {
 
 interface Probed {
   readonly got?: string;
+  /** Whether the other side ended it. */
+  readonly closed?: boolean;
   readonly error?: string;
   readonly errno?: number;
   readonly seconds?: number;

@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import type { MountFacts } from "./facts.ts";
 
 /** The whole mount table of a sandbox of the host image, and nothing else may be in it. */
@@ -14,6 +14,9 @@ const FROM_HOST =
     " ",
   );
 
+/** Of languages that do not start without theirs. */
+const LANGUAGES = /^(R|java-[0-9]+-openjdk)$/;
+
 const mount = (path: string, type: string, flags: string): MountFacts => ({
   path,
   type,
@@ -23,10 +26,13 @@ const mount = (path: string, type: string, flags: string): MountFacts => ({
 
 /** `workspace`: where a copy-on-write one is. */
 export function expectedMounts(workspace?: string): MountFacts[] {
-  const fromHost = FROM_HOST.map((name) => `/${name}`).filter((path) => {
-    const found = lstatSync(path, { throwIfNoEntry: false });
-    return found !== undefined && !found.isSymbolicLink();
-  });
+  const languages = readdirSync("/etc").filter((name) => LANGUAGES.test(name));
+  const fromHost = [...FROM_HOST, ...languages.map((name) => `etc/${name}`)]
+    .map((name) => `/${name}`)
+    .filter((path) => {
+      const found = lstatSync(path, { throwIfNoEntry: false });
+      return found !== undefined && !found.isSymbolicLink();
+    });
   const below = hostMountPoints().filter((path) => fromHost.some((folder) => path.startsWith(`${folder}/`)));
   const masked = MASKED_IN_PROC.map((name) => `/proc/${name}`).flatMap((path) => {
     const found = lstatSync(path, { throwIfNoEntry: false });

@@ -5,6 +5,7 @@ import type { Files } from "@sandboxer/contract";
 import type { Sandbox } from "@sandboxer/sdk";
 import { type Command, InvalidArgumentError } from "commander";
 import { printable } from "../printable.ts";
+import { fromStandardInput, STANDARD, toStandardOutput } from "../standard.ts";
 
 interface Place {
   /** Absent for this machine. */
@@ -16,13 +17,13 @@ export function register(program: Command): void {
   program
     .command("cp")
     .description("copy a file or a folder into a sandbox, or out of it")
-    .argument("<from>", "a path, or sandbox:path", placeOf)
-    .argument("<to>", "a path, or sandbox:path", placeOf)
-    .option("-u, --user <user>", "with whose rights inside (default: user)")
+    .argument("<from>", "a path, sandbox:path, or - for what is piped here", placeOf)
+    .argument("<to>", "a path, sandbox:path, or - for standard output", placeOf)
+    .option("-u, --user <user>", "with whose rights inside, of its /etc/passwd (default: user)")
     .option("--json", "give errors as JSON")
     .addHelpText(
       "after",
-      "\nExamples:\n  $ sandboxer cp ./src build:src\n  $ sandboxer cp build:out/report.html .",
+      "\nExamples:\n  $ sandboxer cp ./src build:src\n  $ sandboxer cp build:out/report.html .\n  $ sandboxer cp build:out - | tar x       a folder comes as a tar archive\n  $ date | sandboxer cp - build:built-at",
     )
     .action(cp);
 }
@@ -47,7 +48,9 @@ async function cp(from: Place, to: Place, { user }: { user?: string }): Promise<
   await withClient(async (client) => {
     const sandbox = await client.sandboxes.get(name);
     const options = user === undefined ? {} : { user };
-    if (from.sandbox) await bringOut(sandbox, from.path, to.path, options);
+    if (to.path === STANDARD && from.sandbox) await toStandardOutput(sandbox, from.path, options);
+    else if (from.path === STANDARD && to.sandbox) await fromStandardInput(sandbox.files, to.path, options);
+    else if (from.sandbox) await bringOut(sandbox, from.path, to.path, options);
     else await bringIn(sandbox, from.path, to.path, options);
   });
   process.exit(0);

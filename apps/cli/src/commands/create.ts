@@ -1,4 +1,4 @@
-import type { CreateBody, Visibility } from "@sandboxer/contract";
+import type { CreateBody, IsolationClass, Visibility } from "@sandboxer/contract";
 import type { Command } from "commander";
 import {
   durationMs,
@@ -9,6 +9,7 @@ import {
   processors,
   reuse,
   variable,
+  volume,
   wholeNumber,
 } from "../arguments.ts";
 import { allowance, type NetworkOptions, networkOf } from "../network.ts";
@@ -26,6 +27,8 @@ interface Options extends NetworkOptions, WorkspaceOptions {
   readonly rootfs?: string;
   readonly tools?: string[];
   readonly from?: string;
+  readonly volume?: NonNullable<CreateBody["volumes"]>;
+  readonly isolation?: IsolationClass;
   readonly visibility?: Visibility;
   readonly reuse?: NonNullable<CreateBody["reuse"]>;
   readonly extensions?: string[];
@@ -74,6 +77,8 @@ export function register(program: Command): void {
     .option("--secrets <list>", "secrets it uses without seeing them, by name", list)
     .option("--learn", "let through what no rule allows, and write it down")
     .option("--from <snapshot>", "start from a snapshot, by id or name")
+    .option("--volume <name:path>", "show a volume there, as in cache:/home/user/.cache", volume)
+    .option("--isolation <class>", "the least isolation: process, container, userspace-kernel or microvm")
     .option("--visibility <who>", "who else sees it: private, team or org (default: private)")
     .option(
       "--reuse <scope:key>",
@@ -103,7 +108,7 @@ export function register(program: Command): void {
     .option("--budget <usd>", "the most it may cost in all, as in 0.50", microUsd)
     .option("--idempotency-key <key>", "asked again with the same, there is still one sandbox")
     .option("--cpus <count>", "processors it may use (default: 2)", processors)
-    .option("--memory <size>", "memory it may use, as in 512M (default: 2G)", mebibytes)
+    .option("--memory <size>", "memory it may use (default: 2G)", mebibytes)
     .option("--disk <size>", "what it may write (default: 10G)", mebibytes)
     .option("--require-limits", "refuse where one of its limits cannot be held")
     .option("--no-root", "nothing in it is done as root, not by sudo either")
@@ -153,6 +158,8 @@ async function bodyOf(options: Options): Promise<CreateBody> {
     ...(extensions && { extensions }),
     ...workspaceOf(options),
     ...(options.from && { from: options.from }),
+    ...(options.volume && { volumes: options.volume }),
+    ...(options.isolation && { isolation: options.isolation }),
     ...(Object.keys(resources).length > 0 && { resources }),
     ...(idle && { idleMs: idle }),
     ...keptAs(options),

@@ -7,6 +7,7 @@ interface Options {
   readonly allow?: ElevateBody["rules"];
   readonly for?: number;
   readonly reason?: string;
+  readonly idempotencyKey?: string;
   readonly end?: true;
   readonly json?: true;
 }
@@ -21,6 +22,7 @@ export function register(program: Command): void {
     .option("--allow <host>", "one more host it may reach meanwhile", allowance)
     .option("--for <time>", "how long (default: 10m)", durationMs)
     .option("--reason <words>", "for whoever decides")
+    .option("--idempotency-key <key>", "asked again with the same, there is still one question")
     .option("--end", "take back at once what was opened")
     .option("--json", "print everything about the question")
     .addHelpText(
@@ -31,7 +33,7 @@ export function register(program: Command): void {
 }
 
 async function elevate(name: string, options: Options): Promise<void> {
-  const { allow = [], for: asked = USUAL_MS, reason = "none given", end, json } = options;
+  const { allow = [], for: asked = USUAL_MS, reason = "none given", idempotencyKey, end, json } = options;
   const { withClient } = await import("../connect.ts");
   await withClient(async (client) => {
     const sandbox = await client.sandboxes.get(name);
@@ -40,7 +42,8 @@ async function elevate(name: string, options: Options): Promise<void> {
       process.stdout.write(`${sandbox.id}\n`);
       return;
     }
-    const approval = await sandbox.elevate({ rules: allow, durationMs: asked, reason });
+    const once = idempotencyKey === undefined ? {} : { idempotencyKey };
+    const approval = await sandbox.elevate({ rules: allow, durationMs: asked, reason }, once);
     process.stdout.write(`${json ? JSON.stringify(approval) : approval.id}\n`);
   });
   process.exit(0);

@@ -24,7 +24,7 @@ export function register(program: Command): void {
     .argument("<argv...>", "the command and its arguments")
     .option("-e, --env <NAME=value>", "a variable; NAME alone takes this shell's value", variable)
     .option("--cwd <folder>", "where to run; relative ones start at the home")
-    .option("-u, --user <user>", "who runs it, by name or uid (default: user)")
+    .option("-u, --user <user>", "who runs it: a name or uid of the sandbox's /etc/passwd (default: user)")
     .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
     .option("-t, --tty", "give the command this terminal, and what is typed here")
     .option("-d, --detach", "leave it running and print its process id")

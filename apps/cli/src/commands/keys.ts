@@ -2,6 +2,7 @@ import type { CreateKeyBody, IsolationClass, Key, Role } from "@sandboxer/contra
 import { dollars } from "@sandboxer/contract/dollars";
 import type { Command } from "commander";
 import { durationMs, list, microUsd } from "../arguments.ts";
+import { rolesInWords } from "../roles.ts";
 import { span, table } from "../table.ts";
 
 interface Options {
@@ -53,7 +54,7 @@ export function register(program: Command): void {
     .option("--json", "print everything about it")
     .addHelpText(
       "after",
-      "\nExample:\n  $ sandboxer keys create --name ci --role operator --max-ttl 30m --expires 7d",
+      `\nExample:\n  $ sandboxer keys create --name ci --role operator --max-ttl 30m --expires 7d\n\n${rolesInWords()}`,
     )
     .action(create);
   keys
@@ -64,7 +65,7 @@ export function register(program: Command): void {
   keys
     .command("budget")
     .description("change what a derived key may spend in all; the difference is this key's")
-    .argument("<key>", "its id, as in key_…")
+    .argument("<key>", "its name or id, as `keys ls` shows them; the beginning of an id is enough")
     .argument("<usd>", "as in 2.50", microUsd)
     .option("--json", "print the account")
     .addHelpText("after", "\nExample:\n  $ sandboxer keys budget key_k3v9x0q2m7c1z8w4b6n5 5.00")
@@ -79,8 +80,9 @@ export function register(program: Command): void {
   keys
     .command("revoke")
     .description("end a key, everything derived from it, and what they are doing")
-    .argument("<key>", "its id, as in key_…")
+    .argument("<key>", "its name or id, as `keys ls` shows them; the beginning of an id is enough")
     .option("--json", "print what was revoked")
+    .addHelpText("after", "\nExample:\n  $ sandboxer keys revoke ci")
     .action(revoke);
 }
 

@@ -3,7 +3,7 @@ import type { GuardedNetworkInput, NetworkCall, NetworkRule, SpentBudget } from 
 import type { Sandbox } from "@sandboxer/sdk";
 import type { Command } from "commander";
 import { list } from "../arguments.ts";
-import { allowance, type NetworkOptions } from "../network.ts";
+import { allowance, type NetworkOptions, spellAllowance } from "../network.ts";
 import { printable } from "../printable.ts";
 import { table } from "../table.ts";
 
@@ -20,7 +20,11 @@ export function register(program: Command): void {
     .command("net")
     .description("show what a sandbox tried to reach, and change what it may")
     .argument("<sandbox>", "its id or name")
-    .option("--allow <host>", "one more host it may reach", allowance)
+    .option(
+      "--allow <host>",
+      "one more host it may reach, as in api.example.com or 'GET api.example.com/v1/**'",
+      allowance,
+    )
     .option(
       "--rules <sets>",
       "more named sets of hosts it may reach, as in anthropic; npm needs `packageHosts`",
@@ -41,7 +45,10 @@ async function net(name: string, options: Options): Promise<void> {
     if (options.allow || options.rules || options.learn || options.enforce) await widen(sandbox, options);
     const { calls, proposed, budgets } = await sandbox.networkCalls();
     if (options.json) process.stdout.write(`${JSON.stringify({ calls, proposed, budgets })}\n`);
-    else process.stdout.write(`${table(HEAD, calls.map(row))}\n${used(budgets)}${offer(name, proposed)}`);
+    else {
+      const advice = `${used(budgets)}${offer(name, proposed)}${hopeless(calls)}`;
+      process.stdout.write(`${table(HEAD, calls.map(row))}\n${advice}`);
+    }
     if (options.follow) await follow(sandbox, calls.at(-1)?.seq ?? 0);
   });
   process.exit(0);
@@ -99,9 +106,19 @@ function used(budgets: readonly SpentBudget[]): string {
 }
 
 function offer(name: string, proposed: readonly NetworkRule[]): string {
-  const lines = proposed.map(({ host, protocol, ports }) => {
-    const scheme = protocol === "https" ? "" : `${protocol}://`;
-    return `  sandboxer net ${name} --allow ${scheme}${printable(host)}${ports ? `:${ports[0]}` : ""}\n`;
-  });
+  const lines = proposed
+    .flatMap(spellAllowance)
+    .map((words) => `  sandboxer net ${name} --allow ${printable(words)}\n`);
   return lines.length === 0 ? "" : `\nTo allow what was not:\n${lines.join("")}`;
+}
+
+/** So that nobody tries rule after rule. */
+function hopeless(calls: readonly NetworkCall[]): string {
+  const reasons = calls
+    .filter(({ cure, verdict }) => cure === "none" && verdict === "denied")
+    .map(({ host, port, reason }) =>
+      printable(`  ${host ?? "?"}:${port}: ${reason ?? "it cannot be dialled"}`),
+    );
+  const lines = [...new Set(reasons)].map((line) => `${line}\n`);
+  return lines.length === 0 ? "" : `\nWhat no rule would have helped:\n${lines.join("")}`;
 }

@@ -34,14 +34,14 @@ export function register(program: Command): void {
     .option("--profile <ref>", "what it is to be, as in python or python@2; the rest then only narrows it")
     .option("-e, --env <NAME=value>", "a variable; NAME alone takes this shell's value", variable)
     .option("--cwd <folder>", "where to run; relative ones start at the home")
-    .option("-u, --user <user>", "who runs it, by name or uid (default: user)")
+    .option("-u, --user <user>", "who runs it: a name or uid of the sandbox's /etc/passwd (default: user)")
     .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
     .option("--ttl <time>", "the longest the sandbox lives (default: 1h)", durationMs)
     .option("--image <ref>", "use this container image, as in debian:12")
     .option("--rootfs <path>", "use this folder or archive as the root instead of this machine's programs")
     .option("--tools <folder...>", "show this machine's folder too, read-only: a version manager's")
     .option("--cpus <count>", "processors it may use (default: 2)", processors)
-    .option("--memory <size>", "memory it may use, as in 512M (default: 2G)", mebibytes)
+    .option("--memory <size>", "memory it may use (default: 2G)", mebibytes)
     .option("--allow <host>", "a host it may reach, as in api.example.com", allowance)
     .option(
       "--rules <sets>",

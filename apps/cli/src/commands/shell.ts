@@ -21,7 +21,7 @@ export function register(program: Command): void {
     .description("open a shell in a sandbox, or in a fresh one that goes when you leave")
     .argument("[sandbox]", "its id or name; left out, a fresh one")
     .option("--cwd <folder>", "where to start; relative ones start at the home")
-    .option("-u, --user <user>", "whose shell, by name or uid (default: user)")
+    .option("-u, --user <user>", "whose shell: a name or uid of the sandbox's /etc/passwd (default: user)")
     .option("--profile <ref>", "what a fresh one is to be, as in python or python@2")
     .option("--ttl <time>", "the longest a fresh sandbox lives (default: 1h)", durationMs)
     .option("--json", "give errors as JSON")

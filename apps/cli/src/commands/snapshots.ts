@@ -21,6 +21,7 @@ export function register(program: Command): void {
     .description("write one to a file, an OCI layout in a tar archive")
     .argument("<snapshot>", "its id or name")
     .argument("<file>", "where to")
+    .option("-f, --force", "also over a file that is there")
     .option("--json", "print what was written; give errors as JSON")
     .action(exportTo);
   snapshots
@@ -29,6 +30,7 @@ export function register(program: Command): void {
     .argument("<file>", "what export wrote")
     .option("--name <name>", "a name for it here")
     .option("--trust <fingerprint>", "the key of another installation that may vouch for it")
+    .option("--idempotency-key <key>", "asked again with the same, there is still one")
     .option("--json", "print everything about it; give errors as JSON")
     .action(importFrom);
 }
@@ -58,11 +60,16 @@ async function remove(idOrName: string, { json }: { json?: true }): Promise<void
 }
 
 /** Beside its place first, so that an export that breaks off leaves no half of one. */
-async function exportTo(idOrName: string, path: string, { json }: { json?: true }): Promise<void> {
+async function exportTo(
+  idOrName: string,
+  path: string,
+  { json, force }: { json?: true; force?: true },
+): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const { counted } = await import("../progress.ts");
-  const { needFolderOf } = await import("../host-file.ts");
+  const { needFolderOf, needNothingAt } = await import("../host-file.ts");
   await needFolderOf(path);
+  if (!force) await needNothingAt(path);
   const draft = `${path}.${process.pid}`;
   await withClient(async (client) => {
     const data = await client.snapshots.export(idOrName);
@@ -70,6 +77,7 @@ async function exportTo(idOrName: string, path: string, { json }: { json?: true 
     try {
       for await (const part of counted(data)) await file.writev([part]);
       await file.sync();
+      if (!force) await needNothingAt(path);
       await rename(draft, path);
     } finally {
       await file.close();
@@ -82,14 +90,20 @@ async function exportTo(idOrName: string, path: string, { json }: { json?: true 
 
 async function importFrom(
   path: string,
-  { name, trust, json }: { name?: string; trust?: string; json?: true },
+  {
+    name,
+    trust,
+    idempotencyKey,
+    json,
+  }: { name?: string; trust?: string; idempotencyKey?: string; json?: true },
 ): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const { counted } = await import("../progress.ts");
   const options = { ...(name && { name }), ...(trust && { trust }) };
+  const once = idempotencyKey === undefined ? {} : { idempotencyKey };
   const { readHostFile } = await import("../host-file.ts");
   const source = counted(await readHostFile(path));
-  const snapshot = await withClient((client) => client.snapshots.import(source, options));
+  const snapshot = await withClient((client) => client.snapshots.import(source, options, once));
   process.stdout.write(`${json ? JSON.stringify(snapshot) : snapshot.id}\n`);
   process.exit(0);
 }

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { loadConfig } from "./load.ts";
+import { configSchema } from "./schema.ts";
+import { unsaid } from "./unsaid.ts";
 
 const home = mkdtempSync(join(tmpdir(), "sandboxer-config-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
@@ -20,6 +22,10 @@ describe("the configuration", () => {
       allowed: { hosts: [], origins: [] },
       extensions: [],
     });
+  });
+
+  it("is what the schema fills in where nothing is said", () => {
+    expect(unsaid()).toStrictEqual(configSchema.parse({}));
   });
 
   it("takes flags before the environment, and that before the file", async () => {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { SandboxerError } from "@sandboxer/contract";
 import { fromEnvironment, variableOf } from "./environment.ts";
 import { type Config, type ConfigInput, configSchema } from "./schema.ts";
+import { unsaid } from "./unsaid.ts";
 
 interface Sources {
   readonly home: string;
@@ -25,6 +26,7 @@ export async function loadConfig({
   const path = named ?? join(home, "config.yaml");
   const written = named || existsSync(path) ? await readFile(path) : {};
   const said = merge(merge(written, fromEnvironment(environment)), flags as Members);
+  if (Object.keys(said).length === 0) return unsaid();
   const parsed = configSchema.safeParse(said);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.slice(0, 5).map(({ path: at, message }) => {

@@ -56,12 +56,13 @@ export const approvalRoutes = [
       method: "POST",
       path: "/v1/sandboxes/{id}/elevations",
       operation: "sandbox.elevate",
+      idempotent: true,
       summary: "Ask for more ways out of a sandbox, for a while; they open when somebody else says so",
       params: sandboxParams,
       body: elevateBodySchema,
       answer: { type: "json", status: 201, schema: approvalSchema },
     },
-    ({ core, principal, params: { id }, body }) => core.elevate(principal, id, body),
+    ({ core, principal, params: { id }, body, once }) => core.elevate(principal, id, body, once),
   ),
   route(
     {

@@ -1,5 +1,5 @@
-import { budgetSchema, rowIdSchema, setBudgetBodySchema, setKeyBudgetBodySchema } from "@sandboxer/contract";
-import { z } from "zod";
+import { budgetSchema, setBudgetBodySchema, setKeyBudgetBodySchema } from "@sandboxer/contract";
+import { keyParams } from "./parameters.ts";
 import { route } from "./route.ts";
 
 export const budgetRoutes = [
@@ -30,7 +30,7 @@ export const budgetRoutes = [
       path: "/v1/keys/{key}/budget",
       operation: "key.create",
       summary: "Set what a derived key may spend in all; the difference comes from, or goes to, its giver",
-      params: z.strictObject({ key: rowIdSchema }),
+      params: keyParams,
       body: setKeyBudgetBodySchema,
       answer: { type: "json", status: 200, schema: budgetSchema },
     },

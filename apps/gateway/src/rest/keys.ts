@@ -5,10 +5,9 @@ import {
   keyListSchema,
   proveIdentityBodySchema,
   revokedKeysSchema,
-  rowIdSchema,
   whoamiSchema,
 } from "@sandboxer/contract";
-import { z } from "zod";
+import { keyParams } from "./parameters.ts";
 import { route } from "./route.ts";
 
 export const keyRoutes = [
@@ -71,7 +70,7 @@ export const keyRoutes = [
       path: "/v1/keys/{key}",
       operation: "key.revoke",
       summary: "Revoke a key, everything derived from it, and what any of them is doing now",
-      params: z.strictObject({ key: rowIdSchema }),
+      params: keyParams,
       answer: { type: "json", status: 200, schema: revokedKeysSchema },
     },
     async ({ core, principal, params }) => ({ revoked: await core.revokeKey(principal, params.key) }),

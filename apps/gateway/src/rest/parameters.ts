@@ -26,6 +26,11 @@ export const user = z.string().max(64).optional();
 /** An id has the form of a name, so one schema holds both. */
 export const sandboxParams = z.strictObject({ id: nameSchema });
 
+/** By id, by the beginning of one, or by name. */
+export const keyParams = z.strictObject({
+  key: z.union([rowIdSchema, z.string().regex(/^key_[a-z0-9]{4,19}$/), nameSchema]),
+});
+
 const port = z
   .string()
   .regex(/^[1-9]\d{0,4}$/, "a port from 1 to 65535")

@@ -58,7 +58,7 @@ export const sandboxRoutes = [
       method: "GET",
       path: "/v1/sandboxes/{id}/receipt",
       operation: "sandbox.read",
-      summary: "Where it ran and why, how long, what it cost, and for whom",
+      summary: "Where it ran and why, what it reached, how long, what it cost, and for whom",
       params: sandboxParams,
       answer: { type: "json", status: 200, schema: receiptSchema },
     },

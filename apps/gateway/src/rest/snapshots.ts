@@ -59,12 +59,13 @@ export const snapshotRoutes = [
       method: "PUT",
       path: "/v1/snapshots",
       operation: "sandbox.snapshot",
+      idempotent: true,
       summary: "Import a snapshot that was exported here or elsewhere",
       query: importOptionsSchema,
       body: "bytes",
       answer: { type: "json", status: 201, schema: snapshotSchema },
     },
-    ({ core, principal, query, body }) => core.importSnapshot(principal, body, query),
+    ({ core, principal, query, body, once }) => core.importSnapshot(principal, body, query, once),
   ),
   route(
     {

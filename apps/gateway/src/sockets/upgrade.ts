@@ -54,8 +54,8 @@ export function createSockets(ground: Ground, log: Log, allowed: Allowed): Socke
   ): Promise<string> {
     const principal = await authenticate(ground.core, headers);
     const sandbox = sandboxOf(incoming.url ?? "");
-    // Told before it is accepted, as any request is.
-    await ground.core.get(principal, sandbox);
+    // Told before it is accepted, as any request is: all that can be said here starts or follows a command.
+    await ground.core.admit(principal, "sandbox.exec", sandbox);
     if (!offersOf(headers).includes(EXEC_PROTOCOL)) {
       throw new SandboxerError("invalid_request", `a WebSocket here speaks ${EXEC_PROTOCOL}`);
     }

@@ -39,7 +39,10 @@ pub fn open(image: &Path, is_shared: bool) -> io::Result<OwnedFd> {
 pub fn show(image: &Path) -> io::Result<OwnedFd> {
     let file = File::open(image)?;
     file.try_lock_shared().map_err(|_| io::Error::from_raw_os_error(libc::EBUSY))?;
-    let device = LoopDevice::over(&file)?;
+    show_device(&LoopDevice::over(&file)?)
+}
+
+pub fn show_device(device: &LoopDevice) -> io::Result<OwnedFd> {
     let source = crate::sys::c_string(&device.path)?;
     let options = [(c"source", source.as_c_str())];
     let flags = [c"ro", c"noload"];

@@ -1,7 +1,6 @@
 //! Processes that make disks ahead: most of the time that a disk takes is spent waiting for the
 //! kernel, and nobody should wait with it. What is ready stays in a socket until it is taken.
 
-use super::broken_in::broken_in;
 use super::{Made, Size};
 use crate::sys::process::{self, Clone};
 use crate::sys::{descriptor, poll, signal, title, unix_socket};
@@ -11,15 +10,17 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-const MAKERS: usize = 2;
-const AHEAD_EACH: usize = 3;
 /// A maker that takes longer than this is no help.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub type Make = fn(&Path, Size) -> io::Result<super::Made>;
 
 #[derive(Default)]
-pub struct Makers(Vec<Maker>);
+pub struct Makers {
+    at_work: Vec<Maker>,
+    most: usize,
+    ahead_each: usize,
+}
 
 /// It ends with hold.
 struct Maker {
@@ -35,6 +36,11 @@ impl Drop for Maker {
 }
 
 impl Makers {
+    /// So many processes, each so far ahead.
+    pub fn new(most: usize, ahead_each: usize) -> Makers {
+        Makers { at_work: Vec::new(), most, ahead_each }
+    }
+
     /// A disk of that size, if one is ready or about to be. None is ever given twice.
     pub fn take(&mut self, size: Size) -> Option<Made> {
         while let Some(disk) = self.next_ready(Duration::ZERO) {
@@ -42,7 +48,7 @@ impl Makers {
                 return Some(disk);
             }
         }
-        while self.0.iter().any(|maker| maker.asked.contains(&size)) {
+        while self.at_work.iter().any(|maker| maker.asked.contains(&size)) {
             if let Some(disk) = self.next_ready(PATIENCE)?.of_size(size) {
                 return Some(disk);
             }
@@ -53,37 +59,37 @@ impl Makers {
     /// How many of that size are ready or being made.
     pub fn count(&self, size: Size) -> usize {
         let of_size = |maker: &Maker| maker.asked.iter().filter(|asked| **asked == size).count();
-        self.0.iter().map(of_size).sum()
+        self.at_work.iter().map(of_size).sum()
     }
 
     /// Has as many made as are likely to be wanted soon.
     pub fn ask_for(&mut self, size: Size, folder: &Path, make: Make) -> io::Result<()> {
-        while self.0.len() < MAKERS {
-            self.0.push(Maker::start(folder, make)?);
+        while self.at_work.len() < self.most {
+            self.at_work.push(Maker::start(folder, make)?);
         }
-        for maker in &mut self.0 {
-            while maker.asked.len() < AHEAD_EACH
+        for maker in &mut self.at_work {
+            while maker.asked.len() < self.ahead_each
                 && unix_socket::tell(&maker.socket, &size.to_bytes()).is_ok()
             {
                 maker.asked.push_back(size);
             }
         }
         // Of one that somebody ended, what it had made is still good.
-        self.0.retain(|maker| !maker.asked.is_empty());
+        self.at_work.retain(|maker| !maker.asked.is_empty());
         Ok(())
     }
 
     fn next_ready(&mut self, patience: Duration) -> Option<Ready> {
-        let busy = self.0.iter().enumerate().filter(|(_, maker)| !maker.asked.is_empty());
+        let busy = self.at_work.iter().enumerate().filter(|(_, maker)| !maker.asked.is_empty());
         let (places, sockets): (Vec<usize>, Vec<_>) =
             busy.map(|(place, maker)| (place, maker.socket.as_fd())).unzip();
         let place = places[poll::first_readable(&sockets, patience).ok()??];
-        let size = self.0[place].asked.pop_front()?;
-        match unix_socket::receive(&self.0[place].socket, &mut [0]) {
+        let size = self.at_work[place].asked.pop_front()?;
+        match unix_socket::receive(&self.at_work[place].socket, &mut [0]) {
             Ok((1, disks)) => Some(Ready { size, disk: Made::from_list(disks) }),
             // It is gone. The next one is started when there is something to ask for.
             _ => {
-                self.0.swap_remove(place);
+                self.at_work.swap_remove(place);
                 Some(Ready { size, disk: None })
             }
         }
@@ -121,10 +127,7 @@ fn work(socket: &OwnedFd, folder: &Path, make: Make) -> ! {
         && let Ok((Size::LENGTH, _)) = unix_socket::receive(socket, &mut order)
     {
         // What cannot be made ahead is made when it is wanted, and that says why not.
-        let disk = make(folder, Size::from_bytes(order))
-            .and_then(|made| Ok(Made { root: broken_in(made.root)?, ..made }))
-            .map(Made::into_list)
-            .unwrap_or_default();
+        let disk = make(folder, Size::from_bytes(order)).map(Made::into_list).unwrap_or_default();
         let sent = unix_socket::send(socket, &[0], &disk);
         if sent.is_err() {
             break;

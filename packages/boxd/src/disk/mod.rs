@@ -1,6 +1,7 @@
 //! Disks of a fixed size: what a sandbox writes goes into a filesystem of its own, in a sparse
 //! file that is gone with it. Only root may mount one.
 
+mod blank;
 mod broken_in;
 mod kept;
 mod makers;
@@ -8,7 +9,9 @@ mod template;
 
 use crate::sys::loop_device::LoopDevice;
 use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
-use crate::sys::{credentials, path, share};
+use crate::sys::{credentials, path};
+pub use blank::Blank;
+use broken_in::broken_in;
 pub use kept::{IMAGE, await_release, show};
 use makers::Makers;
 use std::cell::{Cell, RefCell};
@@ -27,6 +30,8 @@ const BYTES_PER_INODE: u64 = 16_384;
 const USUAL_BYTES: u64 = 10_240 << 20;
 /// Files of fewer blocks than this are laid side by side.
 const SMALL_FILE_BLOCKS: &str = "1024";
+const MAKERS: usize = 2;
+const AHEAD_EACH: usize = 3;
 /// With fewer ready, more are made at once.
 const FEW: usize = 3;
 /// Otherwise when whoever got the last one is likely to be done: the makers take from its time.
@@ -39,6 +44,8 @@ pub struct Disks {
     templates: PathBuf,
     missing: Option<String>,
     makers: RefCell<Makers>,
+    /// For copies: one is enough, and only where files share blocks.
+    blanks: RefCell<Makers>,
     /// The files of disks without a name, by the device that lies over each: kept only where
     /// files share blocks, since only there somebody wants them.
     images: RefCell<HashMap<u64, OwnedFd>>,
@@ -64,8 +71,12 @@ struct Size {
 impl Disks {
     /// Tries it out: too many things can be in the way to know by looking.
     pub fn find(folder: &Path) -> Disks {
-        let mut disks =
-            Disks { templates: folder.join("disks"), missing: None, ..Disks::default() };
+        let mut disks = Disks {
+            templates: folder.join("disks"),
+            makers: RefCell::new(Makers::new(MAKERS, AHEAD_EACH)),
+            blanks: RefCell::new(Makers::new(1, 1)),
+            ..Disks::default()
+        };
         if credentials::effective_uid() != 0 {
             disks.missing = Some("only root can mount a disk of a fixed size".to_string());
             return disks;
@@ -99,6 +110,7 @@ impl Disks {
             true => self.ask_for(&mut makers, size),
             false => self.wanted.set(Some((size, Instant::now() + DELAY))),
         }
+        self.ask_for_blank(bytes);
         for name in FOLDERS {
             path::set_owner(disk.as_fd(), name, owner.unwrap_or(0))?;
         }
@@ -143,7 +155,22 @@ impl Disks {
     fn ask_for(&self, makers: &mut Makers, size: Size) {
         self.wanted.set(None);
         // Without makers the next one takes longer, and that is all.
-        let _ = makers.ask_for(size, &self.templates, make);
+        let _ = makers.ask_for(size, &self.templates, make_ahead);
+    }
+
+    /// A device for a copy of this disk, where one was made ahead, and the next is asked for.
+    pub fn blank_for(&self, image: &OwnedFd) -> Option<Blank> {
+        let bytes = File::from(image.try_clone().ok()?).metadata().ok()?.len();
+        let made = self.blanks.borrow_mut().take(Size::of(bytes, None));
+        self.ask_for_blank(bytes);
+        made.and_then(|made| Blank::of(made).ok())
+    }
+
+    fn ask_for_blank(&self, bytes: u64) {
+        let (mut blanks, size) = (self.blanks.borrow_mut(), Size::of(bytes, None));
+        if self.shares_blocks && blanks.count(size) == 0 {
+            let _ = blanks.ask_for(size, &self.templates, blank::make);
+        }
     }
 
     /// The disk in this file, which is made where there is none yet.
@@ -154,6 +181,7 @@ impl Disks {
         inodes: Option<u64>,
         owner: Option<u32>,
     ) -> io::Result<OwnedFd> {
+        self.ask_for_blank(bytes);
         match image.exists() {
             true => kept::open(image, self.shares_blocks),
             false => kept::make(&self.templates, image, Size::of(bytes, inodes), owner),
@@ -199,15 +227,9 @@ fn pack_tightly(device: &LoopDevice) {
     let _ = fs::write(setting, SMALL_FILE_BLOCKS);
 }
 
-/// A copy of a disk that somebody writes to, as it is at one moment, in a layer's folder.
-pub fn share(root: &OwnedFd, image: &OwnedFd, place: &Path) -> io::Result<()> {
-    let copy = File::options().write(true).create_new(true).mode(0o600).open(place.join(IMAGE))?;
-    let root = path::open_directory(root.as_fd(), ".", 0)?;
-    let root = path::open(root.as_fd(), ".", libc::O_RDONLY | libc::O_DIRECTORY, 0, 0)?;
-    share::freeze(root.as_fd())?;
-    let copied = share::blocks(image.as_fd(), copy.as_fd());
-    share::thaw(root.as_fd())?;
-    copied
+fn make_ahead(templates: &Path, size: Size) -> io::Result<Made> {
+    let made = make(templates, size)?;
+    Ok(Made { root: broken_in(made.root)?, ..made })
 }
 
 fn make(templates: &Path, size: Size) -> io::Result<Made> {

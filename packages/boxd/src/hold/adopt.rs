@@ -5,7 +5,7 @@ use super::record::{Record, start_time};
 use super::registry::{Ending, Sandbox};
 use super::rest::{self, Resting};
 use super::trash::Trash;
-use super::{failpoint, log};
+use super::{failpoint, log, standstill};
 use crate::cgroup::Group;
 use crate::sys::process;
 use std::fs;
@@ -16,6 +16,7 @@ pub fn survivors(
     boot_id: &str,
     trash: &mut Trash,
 ) -> io::Result<(Vec<Sandbox>, Resting)> {
+    standstill::end_all(folder);
     let mut living = Vec::new();
     let mut resting = Resting::default();
     for entry in fs::read_dir(folder.boxes())? {

@@ -7,6 +7,8 @@ use crate::cgroup;
 use crate::sys::{process, time};
 use crate::wire::failure::{Code, Failure};
 use serde_json::json;
+use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 impl Hold {
@@ -133,10 +135,11 @@ impl Hold {
                 self.sweep_layers();
             }
         }
-        let (ended, mut waiting) = match sandbox.ending {
-            Some(ending) => (true, ending.waiting),
-            None => (false, Vec::new()),
+        let (ended, mut waiting, mounts) = match sandbox.ending {
+            Some(ending) => (true, ending.waiting, ending.mounts),
+            None => (false, Vec::new(), None),
         };
+        self.trash.unmount(mounts);
         match kept {
             Some(kept) => self.put_to_rest(kept, disk, std::mem::take(&mut waiting)),
             None => {
@@ -180,11 +183,16 @@ fn end(sandbox: &mut Sandbox, grace: Duration, keeps: bool) {
     let is_first = sandbox.ending.is_none();
     let before = sandbox.ending.take();
     let keeps = keeps && before.as_ref().is_none_or(|ending| ending.keeps);
-    let waiting = before.map(|ending| ending.waiting).unwrap_or_default();
-    let mut ending = Ending { kill_at: None, waiting, keeps };
+    let (waiting, mounts) =
+        before.map(|ending| (ending.waiting, ending.mounts)).unwrap_or_default();
+    let mut ending = Ending { kill_at: None, waiting, keeps, mounts };
     // Signals to who is already dead fail, and its pidfd is about to say so.
     // What is paused can do nothing with a grace.
     if grace.is_zero() || sandbox.is_paused {
+        if ending.mounts.is_none() && !keeps && sandbox.record.has_only_ours() {
+            let path = format!("/proc/{}/ns/mnt", sandbox.record.pid);
+            ending.mounts = File::open(path).ok().map(OwnedFd::from);
+        }
         let _ = process::signal_pidfd(&sandbox.pidfd, libc::SIGKILL);
         if let (true, Some(group)) = (sandbox.is_paused, &sandbox.record.group) {
             // In version 1 the frozen do not even die.

@@ -22,7 +22,10 @@ pub fn publish(directory: &Path, text: &str, is_kept: bool) -> io::Result<()> {
     if is_kept {
         return fs::rename(draft, name);
     }
-    file.set_len(text.len() as u64)?;
+    // Looking costs next to nothing, and most drafts are blank.
+    if file.metadata()?.len() > text.len() as u64 {
+        file.set_len(text.len() as u64)?;
+    }
     match path::rename_exchange(HERE, &draft, HERE, &name) {
         // The first has nothing to change places with, and not every file system can do it.
         Err(_) => fs::rename(draft, name),

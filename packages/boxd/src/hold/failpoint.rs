@@ -5,7 +5,7 @@ use crate::sys::process;
 use std::sync::OnceLock;
 
 /// In the order in which a sandbox's life passes them.
-pub const PLACES: [&str; 22] = [
+pub const PLACES: [&str; 23] = [
     "folder",
     "process",
     "group",
@@ -25,6 +25,7 @@ pub const PLACES: [&str; 22] = [
     "moved",
     "layered",
     "sharing",
+    "still",
     "shared",
     "swept",
     "adopted",

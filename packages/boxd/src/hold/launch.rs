@@ -6,15 +6,16 @@
 
 use super::birth::{self, Born};
 use super::client::Client;
+use super::failpoint;
 use super::infancy::{self, Report};
 use super::record::Record;
 use super::registry::{Sandbox, Starting};
 use super::room::Room;
 use super::source::Source;
 use super::watch::Hold;
-use super::{failpoint, layers};
 use crate::setup::Plan;
 use crate::setup::frozen::Frozen;
+use crate::setup::judged::Judged;
 use crate::setup::workspace::Pinned;
 use crate::sys::{epoll, process, time};
 use crate::wire::failure::Failure;
@@ -36,7 +37,7 @@ impl Hold {
             };
         failpoint::reached("folder");
         let layers = before.as_ref().map_or(&create.layers, |(before, _)| &before.layers);
-        let frozen = match layers::find(&self.folder, layers) {
+        let frozen = match self.find_layers(layers) {
             Ok(frozen) => frozen,
             Err(failure) => {
                 self.leave_room(&create.id, before.map(|(before, _)| before));
@@ -66,6 +67,7 @@ impl Hold {
             not_in_force,
             is_pooled: create.is_pooled,
             made_as: None,
+            made_of: judged.iter().filter(|_| create.is_pooled).map(Judged::identity).collect(),
             workspace: pinned.as_ref().map(Pinned::facts),
             lowers,
             setup_layers: create.root.setup_layers,

@@ -70,9 +70,16 @@ impl Hold {
     }
 }
 
-/// Of a sandbox that is to be made over these.
-pub fn find(folder: &Folder, layers: &[String]) -> Result<Vec<Frozen>, Failure> {
-    layers.iter().map(|name| read(folder, name)).collect()
+impl Hold {
+    /// Of a sandbox that is to be made over these.
+    pub fn find_layers(&mut self, layers: &[String]) -> Result<Vec<Frozen>, Failure> {
+        let mut found = Vec::new();
+        for name in layers {
+            let ready = self.sharing.take_ready(name);
+            found.push(Frozen { ready, ..read(&self.folder, name)? });
+        }
+        Ok(found)
+    }
 }
 
 fn read(folder: &Folder, name: &str) -> Result<Frozen, Failure> {
@@ -85,6 +92,7 @@ fn read(folder: &Folder, name: &str) -> Result<Frozen, Failure> {
     Ok(Frozen {
         uid_base: facts.small_if_any("uidBase")?,
         is_disk: facts.flag("disk", false)?,
+        ready: None,
         folder: place,
     })
 }

@@ -40,6 +40,8 @@ impl Hold {
         if let Some(reason) = self.means.groups.why_missing("freezer") {
             return Err(Failure::new(Code::Unavailable, format!("pause: {reason}")));
         }
+        // Who copies its disk has stopped it, too, and is about to let it go.
+        let is_copied = self.sharing.is_copying(id);
         let sandbox = self.settled(id)?;
         let Some(group) = &sandbox.record.group else {
             return Err(Failure::new(Code::Unavailable, "pause: it has no control group"));
@@ -49,7 +51,7 @@ impl Hold {
             failpoint::reached("frozen");
             sandbox.is_paused = true;
         }
-        if sandbox.freezing.is_none() && group.is_frozen() {
+        if sandbox.freezing.is_none() && !is_copied && group.is_frozen() {
             return Ok(true);
         }
         let now = Instant::now();
@@ -65,7 +67,8 @@ impl Hold {
 
     pub fn resume(&mut self, id: &str) -> Result<(), Failure> {
         let sandbox = self.settled(id)?;
-        if sandbox.is_paused {
+        let was_paused = sandbox.is_paused;
+        if was_paused {
             if let Some(group) = &sandbox.record.group {
                 group.thaw().map_err(|error| Failure::unavailable("resume", &error))?;
                 failpoint::reached("thawed");
@@ -73,6 +76,9 @@ impl Hold {
             sandbox.is_paused = false;
         }
         let waiting = sandbox.freezing.take().map(|freezing| freezing.waiting).unwrap_or_default();
+        if was_paused {
+            self.sharing.spoil(id);
+        }
         let failure = Failure::new(Code::Unavailable, "pause: it was resumed meanwhile");
         self.tell_paused(waiting, Err(failure));
         Ok(())
@@ -94,6 +100,10 @@ impl Hold {
             let Some(group) = &sandbox.record.group else {
                 continue;
             };
+            if self.sharing.is_copying(&sandbox.record.id) {
+                freezing.check_at = now + CHECK;
+                continue;
+            }
             if group.is_frozen() {
                 told.push((std::mem::take(&mut freezing.waiting), Ok(())));
             } else if freezing.until <= now {

@@ -35,6 +35,8 @@ pub struct Record {
     pub is_pooled: bool,
     /// The id it was made with, where it was made ahead.
     pub made_as: Option<String>,
+    /// Folders of somebody's choice that it was made of, and which they were: for who claims it.
+    pub made_of: Dictionary,
     /// The folder of the host it works on, and what `apply` must know of it.
     pub workspace: Option<Value>,
     /// The folders that it is made of: who removes one takes it from under the sandbox.
@@ -91,6 +93,7 @@ impl Record {
             not_in_force: fields.dictionary("notInForce")?,
             is_pooled: fields.flag("pooled", false)?,
             made_as: fields.text_if_any("madeAs")?,
+            made_of: fields.dictionary("madeOf")?,
             workspace: fields.value_if_any("workspace"),
             lowers: fields.texts("lowers")?,
             setup_layers: fields.small_if_any("setupLayers")?.unwrap_or(0),
@@ -116,6 +119,9 @@ impl Record {
         }
         if let Some(made_as) = &self.made_as {
             record["madeAs"] = json!(made_as);
+        }
+        if !self.made_of.is_empty() {
+            record["madeOf"] = json!(self.made_of);
         }
         if let Some(group) = &self.group {
             record["groups"] = json!(group.places);
@@ -156,6 +162,11 @@ impl Record {
         self.group = None;
         (self.pid, self.start_time) = (0, 0);
         self
+    }
+
+    /// Nothing is mounted in it that somebody wants to have free the moment it ends.
+    pub fn has_only_ours(&self) -> bool {
+        self.has_disk && self.keeps.is_none() && self.workspace.is_none() && self.layers.is_empty()
     }
 
     /// Its control groups keep the name of the id it was made with.

@@ -48,11 +48,13 @@ pub struct Ending {
     pub waiting: Vec<(u32, u32)>,
     /// Its disk stays, where it has one that can.
     pub keeps: bool,
+    /// Its mounts, so that it does not have to unmount them while somebody waits for its end.
+    pub mounts: Option<OwnedFd>,
 }
 
 impl Ending {
     pub fn that_keeps() -> Ending {
-        Ending { kill_at: None, waiting: Vec::new(), keeps: true }
+        Ending { kill_at: None, waiting: Vec::new(), keeps: true, mounts: None }
     }
 }
 

@@ -1,18 +1,17 @@
 //! What a running sandbox has written, shared with copies of it: where the store shares blocks, its
 //! disk is copied in a moment, however much is on it, and the copy is a layer like any other.
 
+use super::copying::Copying;
 use super::failpoint;
 use super::layers::{self, MOST_LAYERS};
 use super::source::Source;
 use super::watch::Hold;
-use crate::disk;
-use crate::sys::process::{self, Clone};
-use crate::sys::{descriptor, epoll, time};
+use crate::disk::Blank;
+use crate::sys::{epoll, process, time};
 use crate::wire::failure::{Code, Failure};
 use serde_json::json;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 /// How long a layer waits for the first sandbox that lies on it.
@@ -22,7 +21,7 @@ const LENT_FOR: Duration = Duration::from_secs(300);
 pub struct Sharing {
     under_way: Vec<Share>,
     /// Layers of which no record tells yet.
-    lent: Vec<(String, Instant)>,
+    lent: Vec<Lent>,
     last_number: u32,
 }
 
@@ -33,14 +32,24 @@ struct Share {
     name: String,
     below: Vec<String>,
     pidfd: OwnedFd,
+    blank: Option<Blank>,
     waiting: (u32, u32),
+    /// It went on, or its filesystem did, before the copy was whole.
+    is_spoiled: bool,
+}
+
+struct Lent {
+    name: String,
+    until: Instant,
+    /// For the first sandbox that lies on it.
+    ready: Option<Blank>,
 }
 
 impl Sharing {
     /// Those that are about to be somebody's.
     pub fn names(&self) -> impl Iterator<Item = &String> {
         let now = Instant::now();
-        let lent = self.lent.iter().filter(move |(_, until)| *until > now).map(|(name, _)| name);
+        let lent = self.lent.iter().filter(move |one| one.until > now).map(|one| &one.name);
         lent.chain(self.under_way.iter().map(|share| &share.name))
     }
 }
@@ -48,7 +57,21 @@ impl Sharing {
 impl Sharing {
     /// A record tells of these from now on.
     pub fn are_taken(&mut self, layers: &[String]) {
-        self.lent.retain(|(name, _)| !layers.contains(name));
+        self.lent.retain(|one| !layers.contains(&one.name));
+    }
+
+    pub fn take_ready(&mut self, layer: &str) -> Option<Blank> {
+        self.lent.iter_mut().find(|one| one.name == layer)?.ready.take()
+    }
+
+    pub fn is_copying(&self, id: &str) -> bool {
+        self.under_way.iter().any(|share| share.id == id)
+    }
+
+    pub fn spoil(&mut self, id: &str) {
+        self.under_way.iter_mut().filter(|share| share.id == id).for_each(|share| {
+            share.is_spoiled = true;
+        });
     }
 }
 
@@ -56,7 +79,7 @@ impl Hold {
     /// The answer comes later. The sandbox goes on, and waits only while its disk is copied.
     pub fn share(&mut self, id: &str, waiting: (u32, u32)) -> Result<(), Failure> {
         let refused = |why: &str| Err(Failure::new(Code::Unsupported, why));
-        if self.sharing.under_way.iter().any(|share| share.id == id) {
+        if self.sharing.is_copying(id) {
             return Err(Failure::new(Code::Busy, "it is being copied already"));
         }
         let directory = self.folder.of_box(id);
@@ -69,7 +92,11 @@ impl Hold {
         if record.layers.len() >= MOST_LAYERS {
             return refused("it lies on too many layers");
         }
+        if sandbox.freezing.is_some() {
+            return Err(Failure::new(Code::Busy, "it is being paused"));
+        }
         let (below, uid_base) = (record.layers.clone(), record.uid_base);
+        let (group, is_paused) = (record.group.clone(), sandbox.is_paused);
         let Some(root) = &sandbox.disk else {
             return refused("it has no disk of its own, or an earlier hold's");
         };
@@ -82,14 +109,25 @@ impl Hold {
         let place = layers.join(&name);
         layers::make_place(&place, uid_base, true).map_err(failed)?;
         failpoint::reached("sharing");
-        let pidfd = copy_aside(&root, &image, &place).map_err(failed)?;
+        let blank = self.means.disks.blank_for(&image);
+        let copying = Copying {
+            root: &root,
+            image: &image,
+            place: &place,
+            blank: blank.as_ref(),
+            group: group.as_ref().filter(|_| !is_paused),
+            is_paused,
+        };
+        let pidfd = copying.start().map_err(failed)?;
         self.sharing.last_number = self.sharing.last_number.wrapping_add(1);
         let number = self.sharing.last_number;
         self.epoll
             .add(&pidfd, epoll::READABLE, Source::Sharer(number).token())
             .map_err(|error| Failure::internal("epoll", error))?;
         let id = id.to_string();
-        self.sharing.under_way.push(Share { number, id, name, below, pidfd, waiting });
+        let is_spoiled = false;
+        let share = Share { number, id, name, below, pidfd, blank, waiting, is_spoiled };
+        self.sharing.under_way.push(share);
         Ok(())
     }
 
@@ -98,14 +136,19 @@ impl Hold {
         else {
             return;
         };
-        let Share { name, below, pidfd, waiting: (client, stream), .. } =
+        let Share { id, name, below, pidfd, blank, waiting: (client, stream), is_spoiled, .. } =
             self.sharing.under_way.swap_remove(at);
         self.forget(&pidfd);
-        let is_shared = process::reap_successful(&pidfd);
+        let is_left_alone = self.goes_on(&id) && !is_spoiled;
+        let is_shared = process::reap_successful(&pidfd) && is_left_alone;
         let now = Instant::now();
-        self.sharing.lent.retain(|(_, until)| *until > now);
+        self.sharing.lent.retain(|one| one.until > now);
         if is_shared {
-            self.sharing.lent.push((name.clone(), now + LENT_FOR));
+            self.sharing.lent.push(Lent {
+                name: name.clone(),
+                until: now + LENT_FOR,
+                ready: blank,
+            });
             failpoint::reached("shared");
         } else {
             self.trash.take(&self.folder, &self.folder.layers().join(&name));
@@ -121,18 +164,16 @@ impl Hold {
             client.is_busy = false;
         });
     }
-}
 
-/// In a process of its own, which outlives hold: a disk that stands still must be let go again,
-/// whoever dies.
-fn copy_aside(root: &OwnedFd, image: &OwnedFd, place: &Path) -> io::Result<OwnedFd> {
-    match process::clone_into(0)? {
-        Clone::Parent { pidfd, .. } => Ok(pidfd),
-        Clone::Child => {
-            let kept = &mut [root.as_raw_fd(), image.as_raw_fd()];
-            let copied =
-                descriptor::close_all_except(kept).and_then(|()| disk::share(root, image, place));
-            process::exit_now(i32::from(copied.is_err()))
+    /// As it is meant to be, whatever became of who stopped it; and whether it was left to itself.
+    fn goes_on(&mut self, id: &str) -> bool {
+        let Some((_, sandbox)) = self.registry.by_id(id) else {
+            return false;
+        };
+        if let Some(group) = &sandbox.record.group {
+            // Who is to be paused was let go with the copy, and nobody has been told yet.
+            let _ = if sandbox.is_paused { group.freeze() } else { group.thaw() };
         }
+        sandbox.ending.is_none()
     }
 }

@@ -1,6 +1,7 @@
 //! The clients. Each has streams of its own; what they start belongs to the sandbox.
 
 use super::stream::StreamId;
+use crate::sys::unix_socket;
 use crate::wire::inbound::Inbound;
 use crate::wire::outbound::Outbound;
 use std::collections::BTreeMap;
@@ -9,6 +10,8 @@ use std::time::Instant;
 
 /// How many clients there can be. One more, and somebody goes.
 pub const MOST: usize = 16;
+/// What may be on its way to a client: enough that it finds the next when it has read the last.
+const MOST_UNDER_WAY: i32 = 512 * 1024;
 /// Numbers of connections fit into a token beside a stream's.
 const MOST_NUMBER: u32 = 0x00ff_ffff;
 
@@ -27,6 +30,8 @@ pub struct Connection {
 
 impl Connection {
     pub fn new(reader: OwnedFd, writer: OwnedFd, arrived: &[u8]) -> Connection {
+        // A smaller one carries as well, in more turns; and a pipe is none.
+        let _ = unix_socket::hold_more(&writer, MOST_UNDER_WAY);
         Connection {
             reader,
             writer,

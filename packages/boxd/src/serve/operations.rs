@@ -43,7 +43,11 @@ impl Server {
             Ok(Begun::Working(work)) => work,
             Ok(Begun::Answered) => return,
         };
-        self.streams.insert(id, Stream::new(work));
+        let mut stream = Stream::new(work);
+        if let Some(credit) = stream.widen() {
+            out.window(id.number, credit);
+        }
+        self.streams.insert(id, stream);
         self.update_dial_interest(id);
         self.watch_files(id);
     }

@@ -42,9 +42,7 @@ impl Server {
                 let process = *process;
                 self.follow(id, process, stream)
             }
-            Work::Read(reading) => {
-                reading.advance(number, &mut stream.credit, &mut self.scratch, out)
-            }
+            Work::Read(reading) => reading.advance(number, &mut stream.credit, out),
             Work::List(listing) => listing.advance(number, &mut stream.credit, self.identity, out),
             Work::Remove(removing) => removing.advance(number, self.identity, out),
             Work::Share(sharing) => sharing.advance(number, out),

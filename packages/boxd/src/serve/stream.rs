@@ -22,8 +22,8 @@ pub struct StreamId {
     pub number: u32,
 }
 
-/// Credit is returned in lumps, not byte by byte.
-const LUMP: u32 = 128 * 1024;
+/// What goes straight to a file may be on its way in such an amount: it waits nowhere here.
+const WIDE: u64 = 1 << 20;
 
 pub struct Stream {
     /// How many bytes we may still send.
@@ -31,6 +31,8 @@ pub struct Stream {
     /// How many bytes the client may still send.
     pub allowance: u64,
     owed: u32,
+    /// Credit is returned in lumps, not byte by byte.
+    lump: u32,
     pub work: Work,
 }
 
@@ -56,7 +58,18 @@ pub enum Work {
 
 impl Stream {
     pub fn new(work: Work) -> Stream {
-        Stream { credit: FIRST_CREDIT, allowance: FIRST_CREDIT, owed: 0, work }
+        let lump = (FIRST_CREDIT / 2) as u32;
+        Stream { credit: FIRST_CREDIT, allowance: FIRST_CREDIT, owed: 0, lump, work }
+    }
+
+    /// The credit to give the client at once, beyond what it begins with.
+    pub fn widen(&mut self) -> Option<u32> {
+        if !matches!(self.work, Work::Write(_) | Work::Unpack(_)) {
+            return None;
+        }
+        let more = WIDE - self.allowance;
+        (self.allowance, self.lump) = (WIDE, (WIDE / 2) as u32);
+        Some(more as u32)
     }
 
     /// False when the client sends more than it may.
@@ -73,7 +86,7 @@ impl Stream {
     /// Bytes of the client's are out of the way. Returns the credit to give it now.
     pub fn digested(&mut self, length: usize) -> Option<u32> {
         self.owed = self.owed.saturating_add(length as u32);
-        if self.owed < LUMP {
+        if self.owed < self.lump {
             return None;
         }
         let credit = std::mem::take(&mut self.owed);

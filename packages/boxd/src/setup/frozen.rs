@@ -1,7 +1,7 @@
 //! Layers that were once written by a sandbox, below another one.
 
 use super::workspace::of_range;
-use crate::disk::{self, IMAGE};
+use crate::disk::{self, Blank, IMAGE};
 use crate::sys::mount::{self, Depth, NO_DEVICES, NO_SUID, READ_ONLY};
 use crate::sys::path::HERE;
 use crate::wire::failure::Failure;
@@ -17,6 +17,8 @@ pub struct Frozen {
     pub uid_base: Option<u32>,
     /// It is a disk, and the layer a folder on that.
     pub is_disk: bool,
+    /// A device that lies over it already.
+    pub ready: Option<Blank>,
 }
 
 impl Frozen {
@@ -34,9 +36,10 @@ impl Frozen {
     /// hold's part: the layer as a mount in which the one sandbox's ids are the other's.
     pub fn tree(&self, base: u32) -> Result<OwnedFd, Failure> {
         let step = |error: io::Error| Failure::unavailable("shared layer", &error);
-        let tree = match self.is_disk {
-            true => disk::show(&self.folder.join(IMAGE)),
-            false => mount::clone_tree(HERE, &self.folder.join(UPPER), Depth::This),
+        let tree = match (self.is_disk, &self.ready) {
+            (true, Some(ready)) => ready.show(),
+            (true, None) => disk::show(&self.folder.join(IMAGE)),
+            (false, _) => mount::clone_tree(HERE, &self.folder.join(UPPER), Depth::This),
         };
         let tree = tree.map_err(step)?;
         let other = self.uid_base.filter(|own| *own != base);

@@ -12,6 +12,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub struct Judged {
@@ -44,6 +45,20 @@ impl Judged {
         Ok(Judged { source: source.to_string(), folder, path, found })
     }
 
+    /// Its name, and which folder that is: another, or one that has changed, is called otherwise.
+    pub fn identity(&self) -> (String, String) {
+        let found = &self.found;
+        let times = [found.st_mtime, found.st_mtime_nsec, found.st_ctime, found.st_ctime_nsec];
+        (self.source.clone(), describe(found.st_dev, found.st_ino, times))
+    }
+
+    /// Which folder a name leads to now.
+    pub fn identity_at(source: &str) -> io::Result<String> {
+        let found = fs::metadata(source)?;
+        let times = [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()];
+        Ok(describe(found.dev(), found.ino(), times))
+    }
+
     pub fn find<'a>(all: &'a [Judged], source: &Path) -> Option<&'a Judged> {
         all.iter().find(|one| Path::new(&one.source) == source)
     }
@@ -63,4 +78,8 @@ impl Judged {
         }
         mount::clone_tree(folder.as_fd(), Path::new(""), depth)
     }
+}
+
+fn describe(device: u64, inode: u64, times: [i64; 4]) -> String {
+    format!("{device}:{inode}:{}", times.map(|time| time.to_string()).join(":"))
 }

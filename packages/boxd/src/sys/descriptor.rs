@@ -37,6 +37,21 @@ pub fn read(fd: impl AsFd, into: &mut [u8]) -> io::Result<usize> {
     checked(count as i64).map(|count| count as usize)
 }
 
+/// Appends what lies at `offset` of a file, `most` bytes of it or less, without filling the room
+/// for them first.
+pub fn append_from(fd: impl AsFd, offset: u64, most: usize, to: &mut Vec<u8>) -> io::Result<usize> {
+    to.reserve(most);
+    let fd = fd.as_fd().as_raw_fd();
+    let room = &mut to.spare_capacity_mut()[..most];
+    let offset = offset.min(i64::MAX as u64) as libc::off_t;
+    // SAFETY: the room is writable for its whole length.
+    let count = unsafe { libc::pread(fd, room.as_mut_ptr().cast(), room.len(), offset) };
+    let count = checked(count as i64)? as usize;
+    // SAFETY: the kernel has written that many bytes behind the last.
+    unsafe { to.set_len(to.len() + count) };
+    Ok(count)
+}
+
 pub fn write(fd: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     let fd = fd.as_fd().as_raw_fd();
     // SAFETY: the slice is readable for its whole length.

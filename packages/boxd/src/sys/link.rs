@@ -20,6 +20,17 @@ pub fn make_hard_link(
     Ok(())
 }
 
+/// To a file that was made without one.
+pub fn give_name(file: BorrowedFd, at: BorrowedFd, name: impl AsRef<Path>) -> io::Result<()> {
+    let (from, name) = (c_string(format!("/proc/self/fd/{}", file.as_raw_fd()))?, c_string(name)?);
+    let flags = libc::AT_SYMLINK_FOLLOW;
+    // SAFETY: both names are NUL-terminated.
+    checked(unsafe {
+        libc::linkat(libc::AT_FDCWD, from.as_ptr(), at.as_raw_fd(), name.as_ptr(), flags)
+    })?;
+    Ok(())
+}
+
 /// Of the name itself, even if it is a link.
 pub fn set_owner(at: BorrowedFd, name: impl AsRef<Path>, uid: u32, gid: u32) -> io::Result<()> {
     let name = c_string(name)?;

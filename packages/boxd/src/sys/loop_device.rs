@@ -1,10 +1,10 @@
 //! Files as block devices.
 
 use super::checked;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
@@ -61,6 +61,12 @@ impl LoopDevice {
 }
 
 impl LoopDevice {
+    /// One that somebody else made, and opened by its name.
+    pub fn at(device: OwnedFd) -> io::Result<LoopDevice> {
+        let path = fs::read_link(format!("/proc/self/fd/{}", device.as_raw_fd()))?;
+        Ok(LoopDevice { path, device: device.into() })
+    }
+
     /// Begins to read, and does not wait.
     pub fn read_ahead(&self, part: Range<u64>) {
         let (start, length) = (part.start as i64, (part.end - part.start) as i64);
@@ -68,6 +74,18 @@ impl LoopDevice {
         unsafe {
             libc::posix_fadvise(self.device.as_raw_fd(), start, length, libc::POSIX_FADV_WILLNEED)
         };
+    }
+}
+
+impl AsFd for LoopDevice {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}
+
+impl From<LoopDevice> for OwnedFd {
+    fn from(one: LoopDevice) -> OwnedFd {
+        one.device.into()
     }
 }
 

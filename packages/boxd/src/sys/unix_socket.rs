@@ -74,15 +74,23 @@ pub fn peer(socket: impl AsFd) -> io::Result<libc::ucred> {
 
 /// From now on every message says which process sent it.
 pub fn ask_for_senders(socket: impl AsFd) -> io::Result<()> {
-    let yes: libc::c_int = 1;
-    // SAFETY: the option takes one int.
+    set_option(socket, libc::SO_PASSCRED, 1)
+}
+
+/// Asks that so many bytes may wait in it for the other end; the kernel gives what it may.
+pub fn hold_more(socket: impl AsFd, bytes: i32) -> io::Result<()> {
+    set_option(socket, libc::SO_SNDBUF, bytes)
+}
+
+fn set_option(socket: impl AsFd, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    // SAFETY: these options take one int.
     checked(unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
             libc::SOL_SOCKET,
-            libc::SO_PASSCRED,
-            (&raw const yes).cast(),
-            size_of_val(&yes) as libc::socklen_t,
+            option,
+            (&raw const value).cast(),
+            size_of_val(&value) as libc::socklen_t,
         )
     })?;
     Ok(())

@@ -125,6 +125,12 @@ pub fn put_header(out: &mut Vec<u8>, kind: Kind, stream: u32, length: usize) {
     out.extend_from_slice(&stream.to_be_bytes());
 }
 
+/// Says in its header how long a frame has become.
+pub fn put_length(frame: &mut [u8]) {
+    let length = (frame.len() - HEADER) as u32;
+    frame[..4].copy_from_slice(&length.to_be_bytes());
+}
+
 /// Appends a whole frame.
 pub fn put(out: &mut Vec<u8>, kind: Kind, stream: u32, payload: &[u8]) {
     put_header(out, kind, stream, payload.len());

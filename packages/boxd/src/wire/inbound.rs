@@ -7,8 +7,9 @@ use std::os::fd::AsFd;
 
 /// What most requests fit in; an idle connection holds no more.
 const SMALL: usize = 8 * 1024;
-/// How much one read takes at most; more waits its turn behind other streams.
-const SLICE: usize = 128 * 1024;
+/// How much one read takes at most; more waits its turn behind other streams. All that a peer's
+/// socket holds: only then does the peer fill it again while we work on this.
+const SLICE: usize = 256 * 1024;
 
 #[derive(Default)]
 pub struct Inbound {

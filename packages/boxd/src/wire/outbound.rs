@@ -38,6 +38,27 @@ impl Outbound {
         self.bytes.extend_from_slice(pieces[1]);
     }
 
+    /// A DATA frame of what lies at `offset` of a file, `most` bytes of it or less; none where
+    /// nothing does. Returns how much that is.
+    pub fn data_at(
+        &mut self,
+        stream: u32,
+        channel: u8,
+        file: impl AsFd,
+        offset: u64,
+        most: usize,
+    ) -> io::Result<usize> {
+        let begin = self.bytes.len();
+        frame::put_header(&mut self.bytes, Kind::Data, stream, 0);
+        self.bytes.push(channel);
+        let count = descriptor::append_from(file, offset, most, &mut self.bytes);
+        match count {
+            Ok(1..) => frame::put_length(&mut self.bytes[begin..]),
+            _ => self.bytes.truncate(begin),
+        }
+        count
+    }
+
     pub fn eof(&mut self, stream: u32, channel: u8) {
         frame::put(&mut self.bytes, Kind::Eof, stream, &[channel]);
     }

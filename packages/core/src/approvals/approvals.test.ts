@@ -130,3 +130,37 @@ it("a recreate asks once about the whole, and ends nothing before there is a yes
   expect((await core.get(agent, id)).state).toBe("destroyed");
   expect((await refused(core.recreate(agent, anew.id))).code, "a yes is used up").toBe("approval_required");
 });
+
+it("what a root key asks for is decided by a person's key that it made for that, and by no other", async () => {
+  const { core, root, refused } = await open();
+  const sandbox = await core.create(root, { profile: "careful" });
+  const { id } = await refused(core.destroy(root, sandbox.id));
+  const decider = { operations: ["approval.read", "approval.decide"] as const };
+  const keyOf = async (by: typeof root, body: object) =>
+    core.authenticate((await core.createKey(by, { ...decider, ...body } as never)).apiKey);
+  const yes = (who: typeof root) => refused(core.decideApproval(who, id, { decision: "approve" }));
+  expect((await yes(root)).code, "itself").toBe("policy_denied");
+  for (const kind of ["agent", "service"]) {
+    expect((await yes(await keyOf(root, { kind }))).code, kind).toBe("not_found");
+  }
+  expect(
+    (await yes(await keyOf(root, { kind: "user", operations: undefined }))).code,
+    "not by that word",
+  ).toBe("not_found");
+  const manager = await core.authenticate((await core.createKey(root, { kind: "user" })).apiKey);
+  expect((await yes(await keyOf(manager, { kind: "user" }))).code, "made by another").toBe("not_found");
+  const second = await keyOf(root, { kind: "user" });
+  expect(await core.listApprovals(second, ["pending"])).toMatchObject([{ id, isYours: true }]);
+  expect((await core.listApprovals(root, ["pending"]))[0]).not.toHaveProperty("isYours");
+  expect((await yes(second)).code).toBe(undefined);
+  await core.destroy(root, sandbox.id);
+  const events = await core.listEvents(root, { limit: 1_000 });
+  expect(events.find(({ type }) => type === "approval.approved")).toMatchObject({ principalId: second.id });
+
+  const theirs = await core.create(manager, { profile: "careful" });
+  const asked = await refused(core.destroy(manager, theirs.id));
+  expect(
+    (await refused(core.decideApproval(second, asked.id, { decision: "approve" }))).code,
+    "of others",
+  ).toBe("not_found");
+});

@@ -10,6 +10,7 @@ import type { House } from "../house.ts";
 import { authorize } from "../policy/authorize.ts";
 import { viewerOf } from "../reach.ts";
 import type { KeptApproval } from "../store/approval-store.ts";
+import { mayDecide, standsBesideRoot } from "./may-decide.ts";
 
 const MOST = 200;
 
@@ -23,12 +24,12 @@ export async function listApprovals(
   await house.store.expireApprovals(house.clock.nowMs());
   const all = await house.store.listApprovals(principal.orgId, states, MOST);
   const seen = await Promise.all(all.map((one) => sees(house, principal, one)));
-  return all.filter((_, at) => seen[at]).map(shown);
+  return all.filter((_, at) => seen[at]).map((one) => shown(one, principal));
 }
 
 export async function getApproval(house: House, principal: Principal, approvalId: string): Promise<Approval> {
   authorize(principal.chain, "approval.read");
-  return shown(await findApproval(house, principal, approvalId));
+  return shown(await findApproval(house, principal, approvalId), principal);
 }
 
 /** Of others it is as absent as one that never was. */
@@ -43,17 +44,23 @@ export async function findApproval(
   throw new SandboxerError("not_found", `no approval ${approvalId}`);
 }
 
-/** Whoever asked, everybody above, and whoever sees the sandbox. */
+/** Whoever asked, everybody above, whoever sees the sandbox, and whom a root key has made to decide. */
 async function sees(
   house: House,
   principal: Principal,
-  { lineage, sandboxId }: KeptApproval,
+  { lineage, sandboxId, requesters }: KeptApproval,
 ): Promise<boolean> {
-  if (lineage.includes(principal.id)) return true;
+  if (lineage.includes(principal.id) || standsBesideRoot(principal, { requesters })) return true;
   if (sandboxId === undefined) return false;
   return (await house.store.getSandbox(principal.orgId, sandboxId, viewerOf(principal))) !== undefined;
 }
 
-export function shown({ digest: _, lineage: __, ...approval }: KeptApproval): Approval {
-  return approvalSchema.parse(approval);
+/** As somebody sees it, who may have something to say. */
+export function shown({ digest: _, lineage: __, ...approval }: KeptApproval, viewer: Principal): Approval {
+  const isOpen = approval.state === "pending" && holds(viewer) && mayDecide(viewer, approval);
+  return approvalSchema.parse({ ...approval, ...(isOpen && { isYours: true }) });
+}
+
+function holds({ chain }: Principal): boolean {
+  return chain.every(({ operations }) => operations?.includes("approval.decide") ?? true);
 }

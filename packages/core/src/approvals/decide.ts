@@ -15,8 +15,8 @@ import { tellGuard } from "../network/terms.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { authorizeSecrets } from "../secrets/may-use.ts";
-import type { KeptApproval } from "../store/approval-store.ts";
 import { findApproval, shown } from "./approvals.ts";
+import { refuseRequester } from "./may-decide.ts";
 import { OPERATION_PATIENCE_MS } from "./need.ts";
 
 /** The word of somebody else, once. What was decided or has run out stays as it is. */
@@ -55,21 +55,7 @@ export async function decideApproval(
   if (!decided) throw over("over");
   const sandbox = (rule || elevation) && sandboxId && (await house.store.getSandboxById(sandboxId));
   if (sandbox) await tellGuard(house, sandbox);
-  return shown(decided);
-}
-
-/**
- * Nobody decides about what is asked for by itself, or by a key that it derived from. Only a person
- * may decide what a program in that person's own sandbox asks for: the program is somebody else.
- */
-function refuseRequester({ lineage, kind }: Principal, { requesters, action }: KeptApproval): void {
-  const isProgram = action.kind !== "operation" && action.kind !== "elevation";
-  const own = requesters.filter(({ principalId }) => lineage.includes(principalId));
-  if (own.every((one) => isProgram && one.kind === "user" && kind === "user")) return;
-  throw new SandboxerError("policy_denied", "whoever asks does not decide, nor does a key derived from it", {
-    details: { rule: "requester" },
-    hint: "Ask somebody above, or beside.",
-  });
+  return shown(decided, principal);
 }
 
 /** Nobody opens for others what is closed to itself. */
@@ -82,7 +68,17 @@ function authorizeRules({ chain }: Principal, action: Action): void {
 }
 
 function ruleOf(approvalId: string, action: Action): NetworkRule {
-  if (action.kind === "connection" || action.kind === "request") {
+  const isCall = action.kind === "connection" || action.kind === "request";
+  if (isCall && action.rule?.startsWith("dlp/")) {
+    throw new SandboxerError(
+      "invalid_request",
+      "scope: what was found in a request is allowed once, or not",
+      {
+        hint: "Leave the scope out, or change what the network's `dlp` does.",
+      },
+    );
+  }
+  if (isCall) {
     return parse(egressRuleSchema, { ...callRule(action), id: `approved/${approvalId}` });
   }
   throw new SandboxerError(
@@ -91,13 +87,16 @@ function ruleOf(approvalId: string, action: Action): NetworkRule {
   );
 }
 
-/** As narrow as what was asked. */
+/** As narrow as what was asked: of a query each member that is there once, as rules have them. */
 function callRule(call: Extract<Action, { kind: "connection" | "request" }>): NetworkRule {
   const { host, port, method, path } = call;
+  const asked = new URLSearchParams(call.query ?? "");
+  const members = [...asked].filter(([name]) => name !== "" && asked.getAll(name).length === 1);
   const protocol = call.protocol === "ssh" ? "tcp" : call.protocol;
   const what = {
     ...(method && { methods: [method] }),
     ...(path && { paths: [path.replaceAll("*", "%2A")] }),
+    ...(members.length > 0 && { query: Object.fromEntries(members) }),
   };
   return { effect: "allow", host, protocol, ports: [port], ...what };
 }

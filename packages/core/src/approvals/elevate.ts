@@ -9,8 +9,10 @@ import {
 } from "@sandboxer/contract";
 import { refuseGuest } from "../attachments/acting.ts";
 import type { House } from "../house.ts";
+import { claimOf, type Once } from "../idempotency.ts";
 import { tellGuard } from "../network/terms.ts";
 import { parse } from "../parse.ts";
+import { answerPlanned } from "../planned.ts";
 import { authorize } from "../policy/authorize.ts";
 import { locate } from "../reach.ts";
 import { shown } from "./approvals.ts";
@@ -22,14 +24,32 @@ export async function elevate(
   principal: Principal,
   idOrName: string,
   body: ElevateBody,
+  once: Once = {},
 ): Promise<Approval> {
   authorize(principal.chain, "sandbox.elevate");
+  const claim = claimOf(house, principal, "sandbox.elevate", [idOrName, body], once);
+  return answerPlanned(house, claim, {
+    plan: async (_left?: { readonly id: string }) => ({ id: newRowId("apr") }),
+    work: ({ id }) => askFor(house, principal, idOrName, body, id),
+    async recall({ id }) {
+      const asked = await house.store.getApproval(principal.orgId, id);
+      return asked && shown(asked, principal);
+    },
+  });
+}
+
+async function askFor(
+  house: House,
+  principal: Principal,
+  idOrName: string,
+  body: ElevateBody,
+  id: string,
+): Promise<Approval> {
   const { rules, durationMs, reason } = parse(elevateBodySchema, body);
   const { sandbox } = await locate(house, principal, "sandbox.elevate", idOrName, ["running", "paused"]);
   refuseSealed(sandbox);
   const { orgId, id: principalId, kind = "agent", lineage } = principal;
   const createdAtMs = house.clock.nowMs();
-  const id = newRowId("apr");
   const approval = await house.store.askApproval({
     id,
     orgId,
@@ -42,7 +62,7 @@ export async function elevate(
     createdAtMs,
     expiresAtMs: createdAtMs + OPERATION_PATIENCE_MS,
   });
-  return shown(approval);
+  return shown(approval, principal);
 }
 
 /** Takes back what was opened for a while, before its time. */

@@ -9,6 +9,7 @@ import {
 } from "@sandboxer/contract";
 import { canonicalJson } from "../events/chain.ts";
 import type { House } from "../house.ts";
+import { SECOND_KEY_HINT } from "./may-decide.ts";
 
 type Marked = NonNullable<SandboxSpec["approvals"]>[number];
 
@@ -70,5 +71,6 @@ export async function needApproval(
   });
   throw new SandboxerError("approval_required", `${operation} waits for somebody else's word: ${id}`, {
     details: { approvalId: id, expiresAtMs },
+    ...(principal.chain.length === 1 && { hint: SECOND_KEY_HINT }),
   });
 }

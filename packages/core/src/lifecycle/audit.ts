@@ -1,10 +1,4 @@
-import {
-  type Metrics,
-  type NetworkRule,
-  type Sandbox,
-  SandboxerError,
-  type Usage,
-} from "@sandboxer/contract";
+import { type Metrics, type Sandbox, SandboxerError, type Usage } from "@sandboxer/contract";
 import type { Clock } from "../clock.ts";
 import type { Journal } from "../events/journal.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -12,11 +6,15 @@ import type { Report } from "../report.ts";
 
 const SAMPLE_EVERY_MS = 1_000;
 const PATIENCE_MS = 5_000;
+/** What is new is written so often: a gateway that dies forgets no more than that. */
+const WRITE_EVERY_MS = 5_000;
 const MOST_PROGRAMS = 100;
 
-/** Watches what audited sandboxes use, from outside, and writes it down when they end. */
+/** Watches what audited sandboxes use, from outside, and writes it down now and then and when they end. */
 export interface Auditor {
-  watch(sandbox: Sandbox): void;
+  /** `earlier`: what a gateway before this one wrote down. */
+  watch(sandbox: Sandbox, earlier?: Usage): void;
+  watches(sandboxId: string): boolean;
   ran(sandboxId: string, program: string): void;
   /** What was seen so far, with one more look. */
   look(sandbox: Sandbox): Promise<Usage | undefined>;
@@ -32,6 +30,9 @@ interface Seen {
   readonly programs: Map<string, number>;
   last?: Metrics;
   usage: Omit<Usage, "ranMs" | "programs">;
+  /** As it was last written, and when. */
+  written: string;
+  writtenAtMs: number;
 }
 
 interface Ground {
@@ -40,12 +41,10 @@ interface Ground {
   readonly clock: Clock;
   readonly report: Report;
   readonly installationId: string;
-  /** The rules that would have allowed what it tried; the guard forgets them with the sandbox. */
-  proposed(sandboxId: string): NetworkRule[];
 }
 
 export function createAuditor(ground: Ground): Auditor {
-  const { registry, journal, clock, report, installationId, proposed } = ground;
+  const { registry, journal, clock, report, installationId } = ground;
   const watched = new Map<string, Seen>();
 
   const sample = async ({ id, location }: Sandbox): Promise<void> => {
@@ -67,17 +66,39 @@ export function createAuditor(ground: Ground): Auditor {
   };
 
   const write = async ({ id: sandboxId, orgId }: Sandbox, usage: Usage): Promise<void> => {
-    const data = { usage, proposed: proposed(sandboxId) };
-    const event = { type: "sandbox.audited", orgId, atMs: clock.nowMs(), sandboxId, data } as const;
+    const event = {
+      type: "sandbox.audited",
+      orgId,
+      atMs: clock.nowMs(),
+      sandboxId,
+      data: { usage },
+    } as const;
     await journal.record(event).catch((error) => report(`auditing ${sandboxId}`, SandboxerError.from(error)));
+  };
+  const lookAndWrite = async (sandbox: Sandbox): Promise<void> => {
+    await sample(sandbox);
+    const seen = watched.get(sandbox.id);
+    const usage = usageOf(sandbox);
+    if (!seen || !usage || clock.monotonicMs() - seen.writtenAtMs < WRITE_EVERY_MS) return;
+    const told = factsOf(usage);
+    if (told === seen.written) return;
+    seen.written = told;
+    seen.writtenAtMs = clock.monotonicMs();
+    await write(sandbox, usage);
+  };
+  const note = async (sandbox: Sandbox): Promise<void> => {
+    await sample(sandbox);
+    const usage = usageOf(sandbox);
+    if (usage) await write(sandbox, usage);
   };
 
   return {
-    watch(sandbox) {
+    watch(sandbox, earlier) {
       if (!sandbox.spec.audit || watched.has(sandbox.id)) return;
-      const timer = setInterval(() => void sample(sandbox), SAMPLE_EVERY_MS).unref();
-      watched.set(sandbox.id, { timer, programs: new Map(), usage: { samples: 0 } });
+      const timer = setInterval(() => void lookAndWrite(sandbox), SAMPLE_EVERY_MS).unref();
+      watched.set(sandbox.id, { ...seenBefore(earlier), timer, writtenAtMs: clock.monotonicMs() });
     },
+    watches: (sandboxId) => watched.has(sandboxId),
     ran(sandboxId, program) {
       const programs = watched.get(sandboxId)?.programs;
       if (!programs || (programs.size >= MOST_PROGRAMS && !programs.has(program))) return;
@@ -87,26 +108,27 @@ export function createAuditor(ground: Ground): Auditor {
       await sample(sandbox);
       return usageOf(sandbox);
     },
-    async note(sandbox) {
-      if (!watched.has(sandbox.id)) return;
-      await sample(sandbox);
-      const usage = usageOf(sandbox);
-      if (usage) await write(sandbox, usage);
-    },
+    note,
     async end(sandbox) {
-      const { id: sandboxId } = sandbox;
-      if (!watched.has(sandboxId)) return;
-      await sample(sandbox);
-      const usage = usageOf(sandbox);
-      clearInterval(watched.get(sandboxId)?.timer);
-      watched.delete(sandboxId);
-      if (usage) await write(sandbox, usage);
+      clearInterval(watched.get(sandbox.id)?.timer);
+      await note(sandbox);
+      watched.delete(sandbox.id);
     },
     close() {
       for (const { timer } of watched.values()) clearInterval(timer);
       watched.clear();
     },
   };
+}
+
+function seenBefore(earlier?: Usage): Pick<Seen, "programs" | "usage" | "written"> {
+  const { ranMs: _, programs = {}, ...usage } = earlier ?? { samples: 0 };
+  return { programs: new Map(Object.entries(programs)), usage, written: earlier ? factsOf(earlier) : "" };
+}
+
+/** Time passes and looks are taken whether or not anything is new. */
+function factsOf({ ranMs: _, samples: __, ...facts }: Usage): string {
+  return JSON.stringify(facts);
 }
 
 function raised(before: Seen["usage"], now: Metrics, last: Metrics | undefined): Seen["usage"] {

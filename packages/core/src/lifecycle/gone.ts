@@ -6,6 +6,7 @@ export async function recordGone(house: House, sandbox: Sandbox): Promise<Sandbo
   const atMs = house.clock.nowMs();
   const expired = sandbox.expiresAtMs !== undefined && atMs >= sandbox.expiresAtMs;
   house.uses.end(sandbox.id);
+  await house.reaching.tell(sandbox.id);
   await house.journal.flush();
   house.pass("gone.noticed");
   const gone = await house.store.markGone({
@@ -22,6 +23,7 @@ export async function recordGone(house: House, sandbox: Sandbox): Promise<Sandbo
     await house.auditor.end(now);
     house.boxes.drop(sandbox.id);
     house.guard?.forget(sandbox.id);
+    house.reaching.forget(sandbox.id);
   }
   return now;
 }

@@ -12,6 +12,7 @@ import { lieDown } from "./rest.ts";
 import { rememberStanding, standsAsBefore } from "./standing.ts";
 import { isStopped } from "./stopped.ts";
 import { teardown } from "./teardown.ts";
+import { usageWritten } from "./usage-written.ts";
 
 const EVERY_MS = 60_000;
 /** Gathers what breaks together into one round. */
@@ -134,7 +135,9 @@ async function settleRow(house: House, row: UnfinishedSandbox, found: Found): Pr
       if (box?.stopped ?? isStopped(row)) return settleStop(house, row, expiresAtMs);
       if (house.resident && row.location) guardAgain(house, row, row.location);
       house.idle.watch(row.id, row.spec.idleMs);
-      house.auditor.watch(row);
+      if (row.spec.audit && !house.auditor.watches(row.id)) {
+        house.auditor.watch(row, await usageWritten(house, row));
+      }
       return isStopped(row) ? settleStart(house, row, expiresAtMs) : settlePause(house, row, box?.paused);
     }
     default:

@@ -33,6 +33,7 @@ export function putDown(house: House, place: Place, { principalId, reason, still
     await leaveCheckpoint(house, place, now);
     await house.auditor.note(now);
     house.uses.end(sandboxId);
+    await house.reaching.tell(sandboxId);
     await house.journal.flush();
     const context = callContext(house.installationId, PATIENCE_MS);
     await askOf(house, { ...place, sandbox: now }, (_, ref) => facet.stop(ref, context));

@@ -22,6 +22,7 @@ export function teardown(house: House, sandboxId: string, wish: Wish): Promise<S
 
 async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox> {
   house.uses.end(sandboxId);
+  await house.reaching.tell(sandboxId);
   const atMs = house.clock.nowMs();
   const begun = await house.journal.writeWith((earlier) =>
     house.store.beginDestroy({ ...wish, sandboxId, atMs, earlier }),
@@ -44,6 +45,8 @@ async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox
   // Only now: a reader still on the connection learns from it that the sandbox is over.
   house.boxes.drop(sandboxId);
   house.guard?.forget(sandboxId);
+  if (await house.reaching.tell(sandboxId)) await house.journal.flush();
+  house.reaching.forget(sandboxId);
   house.reaper.forget(sandboxId);
   house.idle.forget(sandboxId);
   const endedAtMs = house.clock.nowMs();

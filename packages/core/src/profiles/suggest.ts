@@ -8,10 +8,11 @@ import {
   SandboxerError,
   type Suggestion,
   type Usage,
-  usageSchema,
 } from "@sandboxer/contract";
 import type { House } from "../house.ts";
+import { usageWritten } from "../lifecycle/usage-written.ts";
 import { proposeRules } from "../network/propose.ts";
+import { reachedBy } from "../network/reached.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { findSandbox } from "../reach.ts";
@@ -30,33 +31,15 @@ export async function suggestProfile(
   authorize(principal.chain, "sandbox.read");
   parse(nameSchema, name);
   const sandbox = await findSandbox(house, principal, idOrName);
-  const written = await writtenOf(house, sandbox);
-  const usage = (await house.auditor.look(sandbox)) ?? written.usage;
+  const usage = (await house.auditor.look(sandbox)) ?? (await usageWritten(house, sandbox));
   if (!usage) {
     throw new SandboxerError("invalid_request", "nothing was written down about this sandbox", {
       hint: "Create one with `audit`, use it as it is meant to be used, and ask again.",
     });
   }
-  const seen = proposeRules(house.guard?.calls(sandbox.id, 0) ?? []);
-  const proposed = withoutTwins([...written.proposed, ...seen]);
+  const proposed = proposeRules((await reachedBy(house, sandbox)).places);
   const profile = { ...fitting(sandbox, usage, name), network: networkWith(sandbox, proposed) };
   return { profile, usage, notes: [...notesOn(usage), noteOnNetwork(sandbox, proposed)] };
-}
-
-/** What was written down when it ended, or each time it was stopped: the guard forgets with the sandbox. */
-async function writtenOf(house: House, { orgId, id }: Sandbox) {
-  await house.journal.flush();
-  const events = await house.store.listBirth(orgId, id);
-  const audited = events.filter(({ type }) => type === "sandbox.audited").map(({ data }) => data);
-  const last = audited.at(-1);
-  return {
-    usage: last && (parse(usageSchema, last.usage) as Usage),
-    proposed: audited.flatMap(({ proposed = [] }) => proposed as NetworkRule[]),
-  };
-}
-
-function withoutTwins(rules: readonly NetworkRule[]): NetworkRule[] {
-  return [...new Map(rules.map((rule) => [JSON.stringify(rule), rule])).values()];
 }
 
 function fitting({ spec, profile }: Sandbox, usage: Usage, name: string): Profile {

@@ -24,7 +24,10 @@ const manifests: fc.Arbitrary<Manifest> = fc.record({
   egress: fc.constantFrom("enforced" as const, "provider" as const, "advisory" as const, "none" as const),
   credentials: fc.constant("none" as const),
   regions: fc.constant([]),
-  limits: fc.record({ maximumTtlMs: fc.integer({ min: 1, max: 20_000 }) }, { requiredKeys: [] }),
+  limits: fc.record(
+    { maximumTtlMs: fc.integer({ min: 1, max: 20_000 }), maximumCpus: fc.integer({ min: 1, max: 9 }) },
+    { requiredKeys: [] },
+  ),
   price: fc.record({ basis: fc.constant("provisioned" as const), microUsdPerHour: fc.nat(9) }),
 });
 const probes = fc.constantFrom<Offer["probe"]>(
@@ -39,13 +42,13 @@ const specs: fc.Arbitrary<SandboxSpec> = fc
     isolation: isolationClass,
     ttlMs: fc.integer({ min: 1_000, max: 20_000 }),
     extensions: fc.option(fc.subarray(["a", "b", "c"]), { nil: undefined }),
+    resources: fc.record({ cpus: fc.integer({ min: 1, max: 9 }) }, { requiredKeys: [] }),
   })
   .map((asked) => ({
     schema: 1,
     image: { kind: "host" },
     persistence: "ephemeral",
     network: { egress: "deny" },
-    resources: {},
     limits: "best-effort",
     env: {},
     labels: {},
@@ -66,6 +69,7 @@ it("never plans for less than was asked, and gives a reason for everything it le
         expect(images).toContain("host");
         expect(["enforced", "provider"]).toContain(egress);
         expect(persistence).toContain("ephemeral");
+        expect(limits.maximumCpus ?? 9).toBeGreaterThanOrEqual(spec.resources.cpus ?? 0);
         expect(limits.maximumTtlMs ?? spec.ttlMs).toBeGreaterThanOrEqual(spec.ttlMs);
         expect(spec.extensions ?? [extensionId]).toContain(extensionId);
       }

@@ -99,9 +99,13 @@ export function whyUnfit(
   if (!manifest.persistence.includes(spec.persistence)) return `has no ${spec.persistence} sandboxes`;
   const lacking = spec.facets?.filter((facet) => !manifest.facets.includes(facet)) ?? [];
   if (lacking.length > 0) return `has no ${lacking.join(", ")}`;
-  const { maximumTtlMs } = manifest.limits;
+  const { maximumTtlMs, maximumCpus } = manifest.limits;
   if (maximumTtlMs !== undefined && spec.ttlMs > maximumTtlMs) {
     return `ends a sandbox after ${maximumTtlMs} ms; ${spec.ttlMs} is asked`;
+  }
+  const { cpus } = spec.resources;
+  if (maximumCpus !== undefined && cpus !== undefined && cpus > maximumCpus) {
+    return `has ${maximumCpus} processors; ${cpus} are asked`;
   }
   const { microUsdPerHour } = manifest.price;
   if (maximumMicroUsdPerHour !== undefined && microUsdPerHour > maximumMicroUsdPerHour) {

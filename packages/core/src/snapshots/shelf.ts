@@ -14,11 +14,22 @@ type Viewer = Pick<Principal, "id" | "orgId">;
 /** Whoever is above it sees what it keeps. */
 type Owner = Viewer & Pick<Principal, "lineage">;
 
+export interface Draft<Facts> {
+  readonly facts: Facts;
+  readonly dir: string;
+  /** Of what is in its place already, takes nothing away. */
+  drop(): Promise<void>;
+}
+
 /** Snapshots on disk, each a folder that is there as a whole or not at all. */
 export interface Shelf extends ShelfOptions {
   pathOf(id: string): string;
   /** Makes one aside and puts it in its place when `fill` is done. */
   add(owner: Owner, id: string, fill: (dir: string) => Promise<Snapshot>): Promise<Snapshot>;
+  /** Makes a folder aside, for what may become one. What `fill` leaves behind when it fails goes. */
+  draft<Facts>(id: string, fill: (dir: string) => Promise<Facts>): Promise<Draft<Facts>>;
+  /** Puts what was made aside in the place of this snapshot. `conflict` when its name is taken. */
+  place(owner: Owner, draft: Draft<unknown>, snapshot: Snapshot): Promise<Snapshot>;
   /** What the principal may see, newest first. */
   list(viewer: Viewer): Promise<Snapshot[]>;
   /** Of everybody, newest first: for the house itself. */
@@ -46,6 +57,31 @@ export function openShelf({ dir, privateKey }: ShelfOptions): Shelf {
     (await records()).flatMap(({ snapshot, seenBy }) =>
       snapshot.orgId === orgId && seenBy.includes(viewer) ? snapshot : [],
     );
+  const draft = async <Facts>(id: string, fill: (dir: string) => Promise<Facts>): Promise<Draft<Facts>> => {
+    const aside = `${pathOf(id)}.${process.pid}.new`;
+    const drop = () => rm(aside, { recursive: true, force: true });
+    await mkdir(aside, { recursive: true, mode: 0o700 });
+    try {
+      return { facts: await fill(aside), dir: aside, drop };
+    } catch (error) {
+      await drop();
+      throw storageFull(error);
+    }
+  };
+  const place: Shelf["place"] = async (owner, { dir: aside }, snapshot) => {
+    const { name } = snapshot;
+    if (name !== undefined && (await list(owner)).some((other) => other.name === name)) {
+      throw new SandboxerError("conflict", `a snapshot named ${name} is there`, { details: { name } });
+    }
+    const seenBy = [...new Set([...owner.lineage, owner.id])];
+    try {
+      await writePrivate(join(aside, "record.json"), JSON.stringify({ snapshot, seenBy }));
+      await rename(aside, pathOf(snapshot.id));
+    } catch (error) {
+      throw storageFull(error);
+    }
+    return snapshot;
+  };
 
   return {
     dir,
@@ -58,22 +94,14 @@ export function openShelf({ dir, privateKey }: ShelfOptions): Shelf {
       if (found) return found;
       throw new SandboxerError("not_found", `no snapshot ${idOrName}`);
     },
+    draft,
+    place,
     async add(owner, id, fill) {
-      const draft = `${pathOf(id)}.${process.pid}.new`;
-      await mkdir(draft, { recursive: true, mode: 0o700 });
+      const made = await draft(id, fill);
       try {
-        const snapshot = await fill(draft);
-        const { name } = snapshot;
-        if (name !== undefined && (await list(owner)).some((other) => other.name === name)) {
-          throw new SandboxerError("conflict", `a snapshot named ${name} is there`, { details: { name } });
-        }
-        const seenBy = [...new Set([...owner.lineage, owner.id])];
-        await writePrivate(join(draft, "record.json"), JSON.stringify({ snapshot, seenBy }));
-        await rename(draft, pathOf(id));
-        return snapshot;
-      } catch (error) {
-        await rm(draft, { recursive: true, force: true });
-        throw storageFull(error);
+        return await place(owner, made, made.facts);
+      } finally {
+        await made.drop();
       }
     },
     async remove(id) {

@@ -7,10 +7,13 @@ import {
   type Snapshot,
 } from "@sandboxer/contract";
 import type { House } from "../house.ts";
+import { claimOf, type Once } from "../idempotency.ts";
 import { parse } from "../parse.ts";
+import { answerPlanned } from "../planned.ts";
 import { authorize } from "../policy/authorize.ts";
 import { packLayout, unpackLayout } from "./archive.ts";
 import { fingerprintOf } from "./digest.ts";
+import type { Draft } from "./shelf.ts";
 import { shelfOf } from "./shelf-of.ts";
 import { readLayer, verifyLayout } from "./verify.ts";
 
@@ -50,43 +53,62 @@ export async function exportSnapshot(
   return packLayout(shelf.pathOf((await shelf.find(principal, idOrName)).id));
 }
 
-/** Nothing of it is kept unless every byte is what a trusted key has signed. */
+/**
+ * Nothing of it is kept unless every byte is what a trusted key has signed. What was asked under an
+ * idempotency key is known only once the archive has been read, so each repetition is read to its end.
+ */
 export async function importSnapshot(
   house: House,
   principal: Principal,
   source: AsyncIterable<Uint8Array>,
   options: ImportOptions = {},
+  once: Once = {},
 ): Promise<Snapshot> {
   authorize(principal.chain, "sandbox.snapshot");
   const { name, trust } = parse(importOptionsSchema, options);
   const shelf = shelfOf(house);
   const own = fingerprintOf(createPublicKey(shelf.privateKey));
-  const id = newRowId("snp");
-  const snapshot = await shelf.add(principal, id, async (dir) => {
+  const aside = newRowId("snp");
+  const draft = await shelf.draft(aside, async (dir) => {
     await unpackLayout(dir, source);
     const { digest, signer, image, layers } = await verifyLayout(dir, (key) => key === own || key === trust);
     for (const layer of layers) for await (const _ of readLayer(dir, layer));
-    const bytes = layers.reduce((sum, { size }) => sum + size, 0);
-    const { orgId, id: principalId } = principal;
-    const createdAtMs = house.clock.nowMs();
-    return {
-      id,
-      ...(name && { name }),
-      labels: {},
-      orgId,
-      principalId,
-      image,
-      createdAtMs,
-      bytes,
-      digest,
-      signer,
-    };
+    return { digest, signer, image, bytes: layers.reduce((sum, { size }) => sum + size, 0) };
   });
+  try {
+    const claim = claimOf(house, principal, "snapshot.import", [draft.facts.digest, options], once);
+    return await answerPlanned(house, claim, {
+      plan: async (_left?: { readonly id: string }) => ({ id: aside }),
+      work: ({ id }) => keepImported(house, principal, draft, { id, name }),
+      recall: async ({ id }) => (await shelf.all()).find((one) => one.id === id),
+    });
+  } finally {
+    await draft.drop();
+  }
+}
+
+async function keepImported(
+  house: House,
+  principal: Principal,
+  draft: Draft<Pick<Snapshot, "digest" | "signer" | "image" | "bytes">>,
+  { id, name }: { readonly id: string; readonly name: string | undefined },
+): Promise<Snapshot> {
+  const { orgId, id: principalId } = principal;
+  const snapshot = await shelfOf(house).place(principal, draft, {
+    id,
+    ...(name && { name }),
+    labels: {},
+    orgId,
+    principalId,
+    createdAtMs: house.clock.nowMs(),
+    ...draft.facts,
+  });
+  house.pass("snapshot.placed");
   await house.journal.record({
     type: "snapshot.imported",
-    orgId: principal.orgId,
+    orgId,
     atMs: snapshot.createdAtMs,
-    principalId: principal.id,
+    principalId,
     data: { snapshotId: id, name, digest: snapshot.digest, signer: snapshot.signer },
   });
   return snapshot;

@@ -91,6 +91,8 @@ export interface Store
   listEvents(orgId: string, afterSeq: number, limit: number, viewer?: Viewer): Promise<Event[]>;
   /** How a sandbox was asked for, came about, and what it used: requested, created or failed, audited. */
   listBirth(orgId: string, sandboxId: string): Promise<Event[]>;
+  /** Where it tried to go, as it was written down meanwhile. */
+  listReached(orgId: string, sandboxId: string): Promise<Event[]>;
   /** Of one sandbox, or of the whole org. */
   listLedger(orgId: string, sandboxId?: string): Promise<LedgerEntry[]>;
 

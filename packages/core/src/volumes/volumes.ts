@@ -8,6 +8,7 @@ import {
   type Volume,
 } from "@sandboxer/contract";
 import type { House } from "../house.ts";
+import { answerOnce, claimOf, type Once } from "../idempotency.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { viewerOf } from "../reach.ts";
@@ -17,14 +18,19 @@ export async function createVolume(
   house: House,
   principal: Principal,
   body: CreateVolumeBody,
+  once: Once = {},
 ): Promise<Volume> {
   authorize(principal.chain, "volume.write");
   const { name } = parse(createVolumeBodySchema, body);
   refuseWithout(house);
   const { orgId, id: principalId, lineage } = principal;
-  const volume = { id: newRowId("vol"), orgId, principalId, name, createdAtMs: house.clock.nowMs() };
-  await house.store.addVolume({ ...volume, lineage });
-  return volume;
+  const claim = claimOf(house, principal, "volume.create", body, once);
+  return answerOnce(house, claim, async () => {
+    const volume = { id: newRowId("vol"), orgId, principalId, name, createdAtMs: house.clock.nowMs() };
+    const claimed = claim && { ...claim, answer: JSON.stringify(volume) };
+    await house.store.addVolume({ ...volume, lineage }, claimed);
+    return volume;
+  });
 }
 
 export async function listVolumes(house: House, principal: Principal): Promise<Volume[]> {

@@ -46,6 +46,11 @@ it.each(Object.entries(TOKENS))("EG-18 finds a %s at every cut", async (id, toke
   }
 });
 
+it.each(["+", "%20"])("EG-18 finds a private key as a form or a query writes it: %s", (space) => {
+  const begins = ["-----BEGIN", "EC", "PRIVATE", "KEY-----"].join(space);
+  expect(findPatterns(`key=${begins}x`).map(({ pattern }) => pattern)).toEqual(["private-key"]);
+});
+
 it("takes nothing else for one", () => {
   const innocent = [
     "sk-learn sk-proj-short ghp_short AKIALOWERcase1234567 -----BEGIN PUBLIC KEY-----",

@@ -11,7 +11,12 @@ interface Pattern {
  * expression is linear in its input, and none matches more than `LONGEST`.
  */
 const PATTERNS: readonly Pattern[] = [
-  { id: "private-key", hint: "PRIVATE KEY-----", form: /-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY-----/g },
+  // Its spaces are written otherwise in forms and queries.
+  {
+    id: "private-key",
+    hint: "-----BEGIN",
+    form: /-----BEGIN(?: |\+|%20)(?:[A-Z]{2,10}(?: |\+|%20)){0,2}PRIVATE(?: |\+|%20)KEY-----/g,
+  },
   { id: "aws-access-key", hint: "AKIA", form: /\bAKIA[A-Z2-7]{16}\b/g },
   { id: "anthropic-key", hint: "sk-ant-", form: /\bsk-ant-[a-z]{3}\d{2}-[\w-]{80,120}\b/g },
   { id: "openai-key", hint: "sk-", form: /\bsk-(?:proj|svcacct|admin)-[\w-]{40,200}\b/g },

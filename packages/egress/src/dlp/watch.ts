@@ -36,10 +36,28 @@ export function onMatchIn({ dlp, ask, seen }: DlpParts, place: CaughtIn, canMask
   };
 }
 
-/** A header's value, or a part of the target, as it may leave. */
-export async function siftWord(parts: DlpParts, place: CaughtIn, text: string): Promise<string> {
+/** A header's value, or a part of the target, as it may leave. What cannot be masked is stopped instead. */
+export async function siftWord(
+  parts: DlpParts,
+  place: CaughtIn,
+  text: string,
+  canMask = place !== "path",
+): Promise<string> {
   if (findPatterns(text).length === 0) return text;
-  return (await siftText(text, text.length, onMatchIn(parts, place, place !== "path"))).done;
+  return (await siftText(text, text.length, onMatchIn(parts, place, canMask))).done;
+}
+
+/** The same, but for these words, which look like credentials and are none. What is around them is looked at. */
+export async function siftAround(
+  parts: DlpParts,
+  place: CaughtIn,
+  text: string,
+  [ours, ...others]: readonly string[],
+): Promise<string> {
+  if (ours === undefined) return siftWord(parts, place, text);
+  const sifted: string[] = [];
+  for (const piece of text.split(ours)) sifted.push(await siftAround(parts, place, piece, others));
+  return sifted.join(ours);
 }
 
 const MOST_UNPACKED_BYTES = 64 * 2 ** 20;

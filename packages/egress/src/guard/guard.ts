@@ -1,15 +1,16 @@
-import type { Socket } from "node:net";
+import { isIP, type Socket } from "node:net";
 import type { SecureContext } from "node:tls";
 import { canonicalHost, type Misuse, type Terms } from "@sandboxer/contract";
 import type { Place } from "../http/authority.ts";
 import type { Asked, Decision } from "../policy/decide.ts";
 import { attachmentOf } from "../policy/users.ts";
-import { type Resolve, reasonOf } from "../resolve.ts";
+import { type Resolve, trapIn, Unreachable } from "../resolve.ts";
 import { createStrangers } from "../secrets/strangers.ts";
 import { chargeOrder, fillOrders } from "./budgets.ts";
 import { type Inspected, inspect } from "./inspection.ts";
 import { judgeConnection, judgeRequest } from "./judge.ts";
 import { type Asking, type LoginParts, serveLogins } from "./logins.ts";
+import { resolveFor } from "./new-names.ts";
 import type { Questions } from "./questions.ts";
 import type { Relay, RelayEvent } from "./relay.ts";
 import {
@@ -169,9 +170,11 @@ export class Decider {
         reason: "nobody allowed it",
       });
     }
-    const addresses = await this.#parts.resolve(host.text, decision.cidrs).catch(reasonOf);
-    if (typeof addresses === "string") {
-      return this.#refuse(opened, { ...told, verdict: "denied", reason: addresses });
+    const resolve = resolveFor(ward, this.#parts.resolve);
+    const addresses = await resolve(host.text, decision.cidrs).catch(Unreachable.from);
+    if (addresses instanceof Unreachable) {
+      const { message: reason, cure } = addresses;
+      return this.#refuse(opened, { ...told, verdict: "denied", reason, ...(cure && { cure }) });
     }
     // While the name was looked up, the rules may have changed.
     if (this.#wards.get(sandbox) !== ward || !isSame(decision, judgeConnection(ward, uid, wanted))) {
@@ -259,7 +262,9 @@ export class Decider {
   }
 
   #refuse(opened: Opened, call: Noted): void {
-    this.#write(opened.sandbox, call);
+    // Of an address it can be told without asking anybody.
+    const trap = call.host && isIP(call.host) ? trapIn(call.host, [call.host], []) : undefined;
+    this.#write(opened.sandbox, { ...(trap && { cure: trap.cure }), ...call });
     this.#parts.relay.order({ op: "refuse", tunnel: opened.tunnel, reason: call.reason ?? "denied" });
   }
 

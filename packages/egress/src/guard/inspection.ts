@@ -9,11 +9,11 @@ import { type RequestNote, serveSession } from "../http/session.ts";
 import { openUpstream, type Upstream } from "../http/upstream.ts";
 import type { AskedRequest } from "../policy/decide.ts";
 import { attachmentOf } from "../policy/users.ts";
-import type { Resolve } from "../resolve.ts";
-import { reasonOf } from "../resolve.ts";
+import { type Resolve, trapIn, Unreachable } from "../resolve.ts";
 import { passGate } from "../secrets/gate.ts";
 import { putHeaders } from "../secrets/put-headers.ts";
 import { judgeRequest } from "./judge.ts";
+import { resolveFor } from "./new-names.ts";
 import type { Questions } from "./questions.ts";
 import type { Noted, Ward } from "./ward.ts";
 
@@ -57,7 +57,7 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
     if (misuse) parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse });
   };
   const isForeign = (word: string) => parts.isForeign(ward.sandbox, word);
-  const upstreams = new Map<string, Upstream>();
+  const upstreams: Upstreams = new Map();
   try {
     const client = await readable(socket, inspected);
     const askAbout = (asked: AskedRequest, rule: string | undefined) => {
@@ -108,7 +108,7 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
     note({ verdict: "denied", reason: error instanceof Error ? error.message : "it broke off" });
     socket.destroy();
   } finally {
-    for (const upstream of upstreams.values()) upstream.close();
+    for (const { upstream } of upstreams.values()) upstream.close();
   }
 }
 
@@ -117,19 +117,26 @@ async function readable(socket: Socket, { ward, scheme, place }: Inspected): Pro
   return endTls(socket, place.host, ward.contextFor(place.host));
 }
 
+type Upstreams = Map<string, { readonly upstream: Upstream; readonly addresses: readonly string[] }>;
+
+/** Each request by the networks that its own rules name, also where another has been there already. */
 async function reach(
   place: Place,
   cidrs: readonly string[],
-  { scheme, addresses: judged }: Inspected,
-  { resolve, trust }: InspectionParts,
-  upstreams: Map<string, Upstream>,
-): Promise<Upstream | string> {
+  { ward, scheme, addresses: judged }: Inspected,
+  parts: InspectionParts,
+  upstreams: Upstreams,
+): Promise<Upstream | Unreachable> {
   const key = `${place.host}:${place.port}`;
   const known = upstreams.get(key);
-  if (known) return known;
-  const addresses = judged ?? (await resolve(place.host, cidrs).catch(reasonOf));
-  if (typeof addresses === "string") return addresses;
-  const upstream = openUpstream({ scheme, ...place, addresses }, trust, place.host);
-  upstreams.set(key, upstream);
+  const before = known?.addresses ?? judged;
+  const trap = before && trapIn(place.host, before, cidrs);
+  if (trap) return trap;
+  if (known) return known.upstream;
+  const resolve = resolveFor(ward, parts.resolve);
+  const addresses = before ?? (await resolve(place.host, cidrs).catch(Unreachable.from));
+  if (addresses instanceof Unreachable) return addresses;
+  const upstream = openUpstream({ scheme, ...place, addresses }, parts.trust, place.host);
+  upstreams.set(key, { upstream, addresses });
   return upstream;
 }

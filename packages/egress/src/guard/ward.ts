@@ -4,6 +4,7 @@ import { createContexts } from "../http/inspector.ts";
 import { compile, type Policy } from "../policy/compile.ts";
 import { type Book, openBook, withRetired } from "../secrets/book.ts";
 import { type AuthorityKeys, authorityOf } from "../tls/certificate.ts";
+import { NewNames } from "./new-names.ts";
 
 /** What is written down of a call; its number is given where it is kept. */
 export type Noted = Omit<NetworkCall, "seq">;
@@ -36,6 +37,7 @@ export interface Ward {
   /** Keys that sign logins. */
   keys: readonly GuardedKey[];
   readonly tunnels: Map<number, Tunnel>;
+  readonly newNames: NewNames;
   /** What this sandbox takes for the certificate of a host. */
   readonly contextFor: (host: string) => SecureContext;
 }
@@ -54,7 +56,8 @@ export function createWard({ sandbox, authority, socket: _, spent: before, ...te
   const policy = policyAt(terms, Date.now());
   const spent = new Map(Object.entries(before));
   const book = openBook(secrets);
-  return { sandbox, terms, policy, users, secrets, keys, book, spent, tunnels: new Map(), contextFor };
+  const fresh = { tunnels: new Map(), newNames: new NewNames() };
+  return { sandbox, terms, policy, users, secrets, keys, book, spent, ...fresh, contextFor };
 }
 
 /** From now on these terms hold. */

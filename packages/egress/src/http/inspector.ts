@@ -64,7 +64,7 @@ export function endTls(socket: Socket, host: string, context: SecureContext): Pr
       clearTimeout(timer);
       // A greeting that names nobody has not been asked about.
       const named = (tls as TLSSocket & { servername?: string | false }).servername;
-      if (named !== host) return refused("TLS is for another name");
+      if (!named || named.toLowerCase() !== host) return refused("TLS is for another name");
       tls.removeAllListeners("close");
       resolve(tls);
     });

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import { Caught } from "../dlp/watch.ts";
 import type { AskedRequest, Decision } from "../policy/decide.ts";
+import { Unreachable } from "../resolve.ts";
 import type { Filled } from "../secrets/gate.ts";
 import { Refused, Stopped } from "../secrets/stopped.ts";
 import { answerShort } from "./answer.ts";
@@ -18,6 +19,7 @@ export interface RequestNote {
   readonly verdict: "allowed" | "denied" | "audited" | "failed";
   readonly rule?: string;
   readonly reason?: string;
+  readonly cure?: Unreachable["cure"];
   readonly status?: number;
   /** A secret that was about to be lost. */
   readonly misuse?: Stopped["misuse"] | Caught["misuse"];
@@ -33,8 +35,8 @@ export interface SessionParts {
   ask(asked: AskedRequest, rule: string | undefined): Promise<boolean>;
   /** The request with its secrets in place. Throws `Refused`. */
   fill(asked: AskedRequest, head: Head): Promise<Filled>;
-  /** The far side for a request that is allowed; a sentence where there is none. */
-  reach(place: Place, cidrs: readonly string[]): Promise<Upstream | string>;
+  /** The far side for a request that is allowed, or why there is none. */
+  reach(place: Place, cidrs: readonly string[]): Promise<Upstream | Unreachable>;
   /** What is being asked right now, for rules that change meanwhile. */
   asking(asked: AskedRequest | undefined): void;
   note(note: RequestNote): void;
@@ -84,13 +86,16 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
   }
   // While somebody decided, the rules may have changed.
   if (decision.verdict === "asked" && decide(asked).verdict === "denied") {
-    answerShort(client, 403, "the rules have changed");
+    const reason = "the rules have changed";
+    note({ ...told, verdict: "denied", rule: "approval", reason });
+    answerShort(client, 403, reason);
     return false;
   }
   const upstream = await reach({ host, port }, cidrs);
-  if (typeof upstream === "string") {
-    note({ ...judged, verdict: "denied", reason: upstream });
-    answerShort(client, 403, upstream);
+  if (upstream instanceof Unreachable) {
+    const { message: reason, cure } = upstream;
+    note({ ...judged, verdict: "denied", reason, ...(cure && { cure }) });
+    answerShort(client, 403, reason);
     return false;
   }
   parts.asking(asked);

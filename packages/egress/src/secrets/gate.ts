@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { GuardedUsers } from "@sandboxer/contract";
-import { type DlpParts, siftWord } from "../dlp/watch.ts";
+import { type DlpParts, siftAround, siftWord } from "../dlp/watch.ts";
 import { type Head, valuesOf } from "../http/head.ts";
 import type { AskedRequest } from "../policy/decide.ts";
 import { userMayUse } from "../policy/users.ts";
@@ -71,20 +71,21 @@ export async function passGate(parts: GateParts, asked: AskedRequest, head: Head
   };
 }
 
-/** What may be put in looks like a credential and is none: it is not looked at. */
+/** What may be put in looks like a credential and is none. */
 async function siftHead(
   dlp: DlpParts,
   { usable }: Filling,
   { path, query }: AskedRequest,
   headers: Head["headers"],
 ) {
-  const isOurs = (text: string) => usable.some(({ placeholder }) => text.includes(placeholder));
+  const ours = usable.map(({ placeholder }) => placeholder);
   await siftWord(dlp, "path", path);
   const kept: [string, string][] = [];
   for (const [name, value] of headers) {
-    kept.push([name, isOurs(value) ? value : await siftWord(dlp, "header", value)]);
+    await siftWord(dlp, "header", name, false);
+    kept.push([name, await siftAround(dlp, "header", value, ours)]);
   }
-  return { headers: kept, query: isOurs(query) ? query : await siftWord(dlp, "query", query) };
+  return { headers: kept, query: await siftAround(dlp, "query", query, ours) };
 }
 
 /** What comes back has to be readable, or nothing in it could be masked. */

@@ -1,5 +1,5 @@
 import { sift } from "../dlp/sift.ts";
-import { type DlpParts, onMatchIn, siftWord, unpack } from "../dlp/watch.ts";
+import { type DlpParts, onMatchIn, siftAround, unpack } from "../dlp/watch.ts";
 import { type BodyKind, fillBody, gather, guardBody } from "./body.ts";
 import type { Filling } from "./head.ts";
 import type { SignedBody } from "./resign.ts";
@@ -64,9 +64,8 @@ export async function wholeBody(
 
 /** What stands for a secret looks like one, and is not. */
 async function siftedWhole({ usable }: Filling, dlp: DlpParts, bytes: Buffer): Promise<Buffer> {
-  const text = bytes.toString("latin1");
-  if (usable.some(({ placeholder }) => text.includes(placeholder))) return bytes;
-  return Buffer.from(await siftWord(dlp, "body", text), "latin1");
+  const ours = usable.map(({ placeholder }) => placeholder);
+  return Buffer.from(await siftAround(dlp, "body", bytes.toString("latin1"), ours), "latin1");
 }
 
 /** Packed bodies are unpacked to be looked through, and leave as they came. */

@@ -1,4 +1,5 @@
 import { CONTRACT_VERSION, type Manifest } from "@sandboxer/contract";
+import { processorsHere } from "../_kit/processors-here.ts";
 import { RUNTIMES, type Runtime } from "./runtime.ts";
 
 export function manifestOf(runtime: Runtime): Manifest {
@@ -17,7 +18,8 @@ export function manifestOf(runtime: Runtime): Manifest {
     // The guard puts them in; inside there are placeholders.
     credentials: "edge",
     regions: [],
-    limits: {},
+    // Its socket is a file of this machine.
+    limits: { maximumCpus: processorsHere() },
     price: { basis: "provisioned", microUsdPerHour: 0 },
   };
 }

@@ -58,7 +58,7 @@ async function createOnce(
   unseen: boolean,
 ): Promise<Created> {
   const { hold, pool, pass, explainClose } = workshop;
-  const { members, isSetUp, identity } = await membersOf(workshop, spec, context, unseen);
+  const { members, isSetUp } = await membersOf(workshop, spec, context, unseen);
   pass("local.image");
   if (context.tethered) await hold.tether(context.sandboxId);
   // Beside the create, which is not held up by it.
@@ -67,9 +67,9 @@ async function createOnce(
   // A folder is pinned when it is mounted: too early for an owner who is not there yet.
   const isPooled = !spec.workspace && !spec.volumes?.length && !members.keeps && !members.layers;
   try {
-    const claimed = isPooled ? await pool.claim(members, identity) : undefined;
+    const claimed = isPooled ? await pool.claim(members) : undefined;
     const connection = claimed ?? (await hold.create(members, () => explainClose(context.sandboxId)));
-    if (isPooled) pool.replenishLater(members, spec.pool, identity);
+    if (isPooled) pool.replenishLater(members, spec.pool);
     return { connection, isSetUp, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
   } catch (error) {
     throw spec.workspace || isChosen(members.root) ? aboutFolder(error) : error;
@@ -84,14 +84,15 @@ export async function membersOf(
   unseen = false,
 ) {
   const { sandboxId, installationId, tethered = false, layers } = context;
-  const { root: image, env, isSetUp, identity } = await images.madeOf(spec.image, context, unseen);
+  const { root: image, env, isSetUp } = await images.madeOf(spec.image, context, unseen);
   const { workspace, persistence, keepMs = DEFAULT_KEEP_MS, atEnd } = spec;
   const shown = workspace && isMounted(workspace) && workspaceFor(workspace, ownFolders);
-  const root: Root = {
-    ...image,
-    mounts: [...image.mounts, ...volumesOf(spec)],
-    ...(shown && { workspace: shown }),
-  };
+  const volumes = volumesOf(spec);
+  // The image's own where nothing is added: the pool knows it again by that.
+  const root: Root =
+    shown || volumes.length > 0
+      ? { ...image, mounts: [...image.mounts, ...volumes], ...(shown && { workspace: shown }) }
+      : image;
   const members = {
     id: sandboxId,
     installation: installationId,
@@ -107,7 +108,7 @@ export async function membersOf(
     ...(layers && { layers }),
     ...(persistence !== "ephemeral" && { keeps: { keepMs, stopsAtEnd: atEnd !== "destroy" } }),
   };
-  return { members, isSetUp, identity };
+  return { members, isSetUp };
 }
 
 /** Folders of core's, which chose them itself. */

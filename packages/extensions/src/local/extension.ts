@@ -83,6 +83,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
         const { connection, bestEffort, isSetUp } = await createThrough(workshop, spec, context);
         pass("local.answered");
         if (copied) await mirrors.begin(sandboxId, copied, connection);
+        else mirrors.hasNone(sandboxId);
         const below = (context.layers?.length ?? 0) + Number(isSetUp);
         const box = await open(connection, sandboxId, bestEffort, spec.workspace?.target, below);
         return { ...box, isSetUp };

@@ -1,4 +1,5 @@
 import { CONTRACT_VERSION, type Manifest } from "@sandboxer/contract";
+import { processorsHere } from "../_kit/processors-here.ts";
 
 export const manifest: Manifest = {
   schema: 1,
@@ -30,6 +31,6 @@ export const manifest: Manifest = {
   // The guard puts them in; inside there are placeholders.
   credentials: "edge",
   regions: [],
-  limits: {},
+  limits: { maximumCpus: processorsHere() },
   price: { basis: "provisioned", microUsdPerHour: 0 },
 };

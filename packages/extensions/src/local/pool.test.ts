@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -108,24 +108,23 @@ describe("the pool", () => {
   });
 
   it("does not give what was made of another folder than the path leads to now", async () => {
-    let there = "one";
-    const identity = () => ({ look: async () => there });
-    const wanted = await members();
-    pool.replenishLater(wanted, 1, identity());
-    await untilReady(1);
-    there = "another";
-    expect(await pool.claim(wanted, identity())).toBeUndefined();
-    pool.replenishLater(wanted, 1, identity());
-    await untilReady(1);
-    expect(await pool.claim(wanted, identity())).toBeDefined();
-  });
-
-  it("keeps nothing whose folder was exchanged while it was made", async () => {
-    const looks = ["one", "another"];
-    const wanted = await members();
-    pool.replenishLater(wanted, 1, { look: async () => looks.shift() ?? "another" });
-    await expect.poll(() => looks.length, { timeout: FILLED_WITHIN_MS }).toBe(0);
-    await untilReady(0);
+    const { root, ...rest } = await members();
+    const path = join(dir, "chosen");
+    for (const name of ["one", "another"])
+      await cp(String(root.lowers[0]), join(dir, name), { recursive: true });
+    await symlink("one", path);
+    const wanted = { ...rest, root: { ...root, lowers: [path], judgesLowers: true } };
+    pool.replenishLater(wanted);
+    await untilReady(2);
+    await rm(path);
+    await symlink("another", path);
+    expect(await pool.claim(wanted)).toBeUndefined();
+    expect(await waitingOnes()).toEqual([]);
+    pool.replenishLater(wanted);
+    await untilReady(2);
+    expect(await pool.claim(wanted)).toBeDefined();
+    await writeFile(join(dir, "another/new"), "");
+    expect(await pool.claim({ ...wanted, id: newSandboxId() })).toBeUndefined();
   });
 
   it("falls back to nothing when what it made has ended, and leaves the id free", async () => {

@@ -1,7 +1,7 @@
-import { newSandboxId, type SandboxerError } from "@sandboxer/contract";
+import { newSandboxId, SandboxerError } from "@sandboxer/contract";
 import type { Connection } from "../_kit/boxd/index.ts";
 import type { Hold } from "./hold.ts";
-import type { Identity, Root } from "./root.ts";
+import type { Root } from "./root.ts";
 
 /** hold ends what nobody has claimed by then; when this process goes, it ends them at once. */
 const UNCLAIMED_TTL_MS = 600_000;
@@ -26,8 +26,6 @@ export interface CreateMembers {
 
 interface Ready {
   readonly connection: Connection;
-  /** What its folder was while it was made. */
-  readonly madeOf: string | undefined;
   /** The id by which hold knows it, now. */
   name: string;
 }
@@ -35,16 +33,15 @@ interface Ready {
 interface Shape {
   readonly members: CreateMembers;
   readonly size: number;
-  readonly identity: Identity | undefined;
   readonly ready: Ready[];
 }
 
 /** Sandboxes made ahead, of the kinds that were asked for before. Each is claimed once, by one owner. */
 export interface Pool {
   /** One made ahead that is now what the members say; nothing where there is none, or it failed. */
-  claim(members: CreateMembers, identity?: Identity): Promise<Connection | undefined>;
+  claim(members: CreateMembers): Promise<Connection | undefined>;
   /** Such a one was asked for, and may be again; so many are to be ready then, as many as of any otherwise. */
-  replenishLater(members: CreateMembers, wanted?: number, identity?: Identity): void;
+  replenishLater(members: CreateMembers, wanted?: number): void;
   /** Ends all that nobody has claimed: they lie on what is to be removed. */
   giveUp(): Promise<void>;
   close(): Promise<void>;
@@ -61,17 +58,14 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
   const discard = (one: Ready): Promise<void> => endOne(hold, one);
   const drop = ({ ready }: Shape) => Promise.all(ready.splice(0).map(discard));
 
-  const makeOne = async ({ members, ready, identity }: Shape): Promise<void> => {
+  const makeOne = async ({ members, ready }: Shape): Promise<void> => {
     const id = newSandboxId();
     const nobodys = { env: {}, labels: {}, ttlMs: UNCLAIMED_TTL_MS, pooled: true, tethered: true };
-    const madeOf = await identity?.look();
     await hold.tether(id);
     const one: Partial<Ready> & { name: string } = { name: id };
     const connection = await hold.create({ ...members, ...nobodys, id }, () => explainClose(one.name));
-    const made: Ready = Object.assign(one, { connection, madeOf });
-    const isCertain = madeOf === (await identity?.look().catch(() => undefined));
-    await (closed || !isCertain ? discard(made) : ready.push(made));
-    if (!isCertain) throw new Error("its folder was another one while it was made");
+    const made: Ready = Object.assign(one, { connection });
+    await (closed ? discard(made) : ready.push(made));
   };
   const fill = async (): Promise<void> => {
     for (const shape of shapes.values()) {
@@ -98,25 +92,22 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
   };
 
   return {
-    async claim(members, identity) {
+    async claim(members) {
       const shape = shapes.get(keyOf(members));
       const one = shape && takeFrom(shape, discard);
       if (!one) return undefined;
-      // Looked at while hold and the sandbox are asked, who take longer.
-      const found = identity?.look().catch(() => "nothing");
-      const isItsOwn = await handOver(hold, one, members);
-      const isOfThis = (await found) === one.madeOf;
-      if (isItsOwn && isOfThis) return one.connection;
+      const outcome = await handOver(hold, one, members);
+      if (outcome === "its own") return one.connection;
       // The others are of the same folder.
-      await Promise.all([discard(one), isOfThis ? undefined : drop(shape)]);
+      await Promise.all([discard(one), outcome === "of another folder" ? drop(shape) : undefined]);
       return undefined;
     },
 
-    replenishLater(members, wanted = size, identity) {
+    replenishLater(members, wanted = size) {
       const key = keyOf(members);
       const { ready = [] } = shapes.get(key) ?? {};
       if (wanted === 0 && ready.length === 0) return;
-      const shape = { members, ready, size: wanted, identity };
+      const shape = { members, ready, size: wanted };
       shapes.delete(key);
       shapes.set(key, shape);
       const [oldest] = shapes;
@@ -135,15 +126,21 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
   };
 }
 
-/** True when it is what the members say, in hold's eyes and in its own. */
-async function handOver(hold: Hold, one: Ready, { id, ttlMs, labels, env }: CreateMembers): Promise<boolean> {
+/** Its owner's own when it is what the members say, in hold's eyes and in its own. */
+async function handOver(
+  hold: Hold,
+  one: Ready,
+  { id, ttlMs, labels, env }: CreateMembers,
+): Promise<"its own" | "of another folder" | "failed"> {
   const [held, told] = await Promise.allSettled([
     hold.call("claim", { pooled: one.name, id, ttlMs, labels }),
     one.connection.call("claim", { id, env }),
   ]);
   hold.untether(one.name);
   if (held.status === "fulfilled") one.name = id;
-  return held.status === "fulfilled" && told.status === "fulfilled";
+  if (held.status === "fulfilled") return told.status === "fulfilled" ? "its own" : "failed";
+  const { reason } = held;
+  return SandboxerError.is(reason) && reason.code === "path_not_found" ? "of another folder" : "failed";
 }
 
 async function endOne(hold: Hold, { connection, name }: Ready): Promise<void> {
@@ -168,7 +165,13 @@ function living({ ready }: Shape): number {
   return ready.length;
 }
 
+/** Written once for each root, which is long and asked for again and again. */
+const written = new WeakMap<Root, string>();
+
 /** Everything but what a claim sets: two that differ in nothing else are the same before it. */
 function keyOf({ installation, root, hostname, limits, deniesRoot, guarded }: CreateMembers): string {
-  return JSON.stringify([installation, root, hostname, limits, deniesRoot, guarded]);
+  const rest = JSON.stringify([installation, hostname, limits, deniesRoot, guarded]);
+  const known = written.get(root) ?? JSON.stringify(root);
+  written.set(root, known);
+  return rest + known;
 }

@@ -38,10 +38,4 @@ export interface Mount {
 export interface Made {
   readonly root: Root;
   readonly env: Readonly<Record<string, string>>;
-  readonly identity?: Identity;
-}
-
-/** Which folder it is, where only a path says which; another word when it is another, or changed. */
-export interface Identity {
-  look(): Promise<string>;
 }

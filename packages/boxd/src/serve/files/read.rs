@@ -3,7 +3,6 @@
 use super::{act_as, entry, place};
 use crate::serve::confine::Identity;
 use crate::serve::operations::Begun;
-use crate::serve::scratch::Scratch;
 use crate::serve::stream::{Progress, Work};
 use crate::serve::users::User;
 use crate::sys::path::{self, HERE, NO_MAGIC};
@@ -13,7 +12,6 @@ use crate::wire::{MOST_DATA, STDOUT};
 use serde_json::json;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
 
 pub struct Reading {
     path: String,
@@ -52,25 +50,28 @@ impl Reading {
         Ok(Begun::Streaming(reply, Work::Read(reading)))
     }
 
-    pub fn advance(
-        &mut self,
-        stream: u32,
-        credit: &mut u64,
-        scratch: &mut Scratch,
-        out: &mut Outbound,
-    ) -> Progress {
+    /// As much as finds room: the peer is then woken once for all of it.
+    pub fn advance(&mut self, stream: u32, credit: &mut u64, out: &mut Outbound) -> Progress {
+        loop {
+            let progress = self.send_some(stream, credit, out);
+            if progress != Progress::More || out.is_full() {
+                return progress;
+            }
+        }
+    }
+
+    fn send_some(&mut self, stream: u32, credit: &mut u64, out: &mut Outbound) -> Progress {
         let most = (*credit).min(self.left).min(MOST_DATA as u64) as usize;
         if most == 0 && self.left > 0 {
             return Progress::Waiting;
         }
-        match self.file.read_at(scratch.room(most), self.offset) {
+        match out.data_at(stream, STDOUT, &self.file, self.offset, most) {
             Ok(0) => {
                 out.eof(stream, STDOUT);
                 out.end(stream, &json!({ "bytes": self.sent }));
                 Progress::Over
             }
             Ok(count) => {
-                out.data(stream, STDOUT, [scratch.used(count), &[]]);
                 let count = count as u64;
                 *credit -= count;
                 self.left -= count;

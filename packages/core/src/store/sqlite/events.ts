@@ -4,7 +4,7 @@ import type { NewEvent, Store } from "../store.ts";
 import type { Connection } from "./open.ts";
 import { seenBy, VISIBLE } from "./visible.ts";
 
-type EventCommands = Pick<Store, "appendEvents" | "listEvents" | "listBirth">;
+type EventCommands = Pick<Store, "appendEvents" | "listEvents" | "listBirth" | "listReached">;
 
 interface EventRow {
   org_id: string;
@@ -68,6 +68,15 @@ export function eventCommands(connection: Connection): EventCommands {
         .prepare(
           `SELECT * FROM events WHERE sandbox_id = ? AND org_id = ?
              AND type IN ('sandbox.requested', 'sandbox.created', 'sandbox.failed', 'sandbox.audited') ORDER BY seq`,
+        )
+        .all(sandboxId, orgId);
+      return (rows as unknown as EventRow[]).map(toEvent);
+    },
+
+    async listReached(orgId, sandboxId) {
+      const rows = connection
+        .prepare(
+          "SELECT * FROM events WHERE sandbox_id = ? AND org_id = ? AND type = 'network.reached' ORDER BY seq",
         )
         .all(sandboxId, orgId);
       return (rows as unknown as EventRow[]).map(toEvent);

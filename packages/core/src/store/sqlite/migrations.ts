@@ -20,6 +20,7 @@ import { PLANS } from "./migrations/18-plans.ts";
 import { VOLUMES } from "./migrations/19-volumes.ts";
 import { SECRET_OWNERS } from "./migrations/20-secret-owners.ts";
 import { IDENTITIES } from "./migrations/21-identities.ts";
+import { REACHED } from "./migrations/22-reached.ts";
 
 /** Applied in order, once each; `user_version` counts how many. A published one never changes. */
 export const MIGRATIONS: readonly string[] = [
@@ -127,6 +128,7 @@ export const MIGRATIONS: readonly string[] = [
   VOLUMES,
   SECRET_OWNERS,
   IDENTITIES,
+  REACHED,
 ];
 
 /** Inside a write: of two gateways that open a new file at once, the second finds it done. */

@@ -1,6 +1,7 @@
 import { SandboxerError, type Volume } from "@sandboxer/contract";
 import type { VolumeStore } from "../volume-store.ts";
 import { appendEvent } from "./events.ts";
+import { claimOnce } from "./idempotency.ts";
 import type { Connection } from "./open.ts";
 
 interface VolumeRow {
@@ -16,8 +17,9 @@ const SEEN = "org_id = ? AND instr(lineage, ?) > 0 AND forsaken_at_ms IS NULL";
 export function volumeCommands(connection: Connection): VolumeStore {
   const { prepare, write } = connection;
   return {
-    async addVolume({ id, orgId, principalId, lineage, name, createdAtMs }) {
+    async addVolume({ id, orgId, principalId, lineage, name, createdAtMs }, claim) {
       write(() => {
+        claimOnce(connection, claim, { ...(claim && { answer: claim.answer }) });
         const of = "org_id = ? AND principal_id = ? AND name = ? AND forsaken_at_ms IS NULL";
         if (prepare(`SELECT 1 FROM volumes WHERE ${of}`).get(orgId, principalId, name)) {
           throw new SandboxerError("conflict", `a volume named ${name} is there`);

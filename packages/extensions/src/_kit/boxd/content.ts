@@ -4,6 +4,7 @@ import type { Stream } from "./stream.ts";
 /** What comes out on a stream, until it ends. Leaving the loop cancels it. */
 export async function* content(stream: Stream): AsyncGenerator<Uint8Array> {
   try {
+    stream.widen();
     for (;;) {
       const item = await stream.next();
       if (item.type === "data") yield item.data;

@@ -3,6 +3,9 @@ import { type Channel, type Frame, INITIAL_CREDIT_BYTES, ProtocolError } from ".
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** As much of one wide stream is held here at most. */
+const WIDE_CREDIT_BYTES = 524_288;
+
 export type StreamItem =
   | { readonly type: "data"; readonly channel: Channel; readonly data: Uint8Array }
   | { readonly type: "eof"; readonly channel: Channel }
@@ -38,6 +41,8 @@ export class Stream {
   /** Bytes the peer may still send, and bytes read but not yet given back. */
   #peerCredit = INITIAL_CREDIT_BYTES;
   #toReturn = 0;
+  /** Credit goes back in large steps: one WINDOW for many small reads. */
+  #step = INITIAL_CREDIT_BYTES / 2;
 
   constructor(id: number, wire: Wire) {
     this.id = id;
@@ -65,6 +70,15 @@ export class Stream {
         this.#waiting = { resolve };
       });
     }
+  }
+
+  /** The peer may have more on the way than it began with: for much that is read as fast as it comes. */
+  widen(): void {
+    if (this.#over) return;
+    const more = WIDE_CREDIT_BYTES - INITIAL_CREDIT_BYTES;
+    this.#step = WIDE_CREDIT_BYTES / 2;
+    this.#peerCredit += more;
+    this.#wire.send({ kind: "WINDOW", stream: this.id, credit: more });
   }
 
   async send(channel: Channel, data: Uint8Array): Promise<void> {
@@ -140,10 +154,9 @@ export class Stream {
     this.#waiting = undefined;
   }
 
-  /** Returns credit in large steps: one WINDOW for many small reads. */
   #giveBack(bytes: number): void {
     this.#toReturn += bytes;
-    if (this.#over || this.#toReturn < INITIAL_CREDIT_BYTES / 2) return;
+    if (this.#over || this.#toReturn < this.#step) return;
     this.#peerCredit += this.#toReturn;
     this.#wire.send({ kind: "WINDOW", stream: this.id, credit: this.#toReturn });
     this.#toReturn = 0;

@@ -66,6 +66,8 @@ export function createMirrors(dir: string, boxdPath: string, ownFolders: readonl
         mirror: { sync: () => inTurn(ref, async () => (await openWith(ref, state, connection)).sync()) },
       };
     },
+    /** It was made without a copy, under an id that nobody had before. */
+    hasNone: states.hasNone,
     forget: states.forget,
     /** Of these sandboxes, which are all there are. What is left of others goes. */
     async keepOf<T extends { readonly ref: string }>(boxes: T[]): Promise<T[]> {

@@ -22,9 +22,13 @@ interface Written extends Omit<MirrorState, "base"> {
 export function mirrorStates(dir: string) {
   const folder = join(dir, "mirrors");
   const pathOf = (ref: string) => join(folder, `${ref}.json`);
+  /** Sandboxes made here without a copy: nobody has to look for a file of theirs. */
+  const without = new Set<string>();
   return {
     pathOf,
+    hasNone: (ref: string) => void without.add(ref),
     async read(ref: string): Promise<MirrorState | undefined> {
+      if (without.has(ref)) return undefined;
       const text = await readFile(pathOf(ref), "utf8").catch(() => undefined);
       if (text === undefined) return undefined;
       const { base, schema: _, ...rest } = JSON.parse(text) as Written;
@@ -32,6 +36,7 @@ export function mirrorStates(dir: string) {
     },
     /** The old or the new, whatever happens meanwhile. */
     async write(ref: string, { base, ...rest }: MirrorState): Promise<void> {
+      without.delete(ref);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const sides = { host: [...base.host], inside: [...base.inside] };
       const written: Written = { schema: 1, ...rest, base: sides };
@@ -39,9 +44,12 @@ export function mirrorStates(dir: string) {
       await writeFile(draft, JSON.stringify(written), { mode: 0o600 });
       await rename(draft, pathOf(ref));
     },
-    forget: (ref: string) => rm(pathOf(ref), { force: true }),
+    async forget(ref: string): Promise<void> {
+      if (!without.delete(ref)) await rm(pathOf(ref), { force: true });
+    },
     /** Forgets those whose sandbox ended by itself. */
     async sweep(living: ReadonlySet<string>): Promise<void> {
+      for (const ref of without) if (!living.has(ref)) without.delete(ref);
       for (const name of await readdir(folder).catch(() => [])) {
         if (!living.has(name.split(".")[0] ?? "")) await rm(join(folder, name), { force: true });
       }

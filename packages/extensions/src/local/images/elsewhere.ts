@@ -1,6 +1,3 @@
-import { lookup } from "node:dns";
-import { request as plainRequest } from "node:http";
-import { request } from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { Readable } from "node:stream";
 import { SandboxerError } from "@sandboxer/contract";
@@ -37,6 +34,7 @@ function isOpen(address: string): boolean {
 
 /** Looks up once; a name with one foot inside is a trap, and what was judged is what is dialled. */
 const lookUpOpen: LookupFunction = (hostname, { all }, done) => {
+  const { lookup } = process.getBuiltinModule("node:dns");
   lookup(hostname, { all: true }, (error, addresses) => {
     const [first] = addresses ?? [];
     if (error || !first) return done(error ?? new Error("it has no address"), "", 0);
@@ -55,7 +53,10 @@ export function askElsewhere(
   const literal = url.hostname.replace(/^\[|\]$/g, "");
   if (isIP(literal) && !isOpen(literal)) return Promise.reject(ledInside(url.hostname));
   return new Promise((resolve, reject) => {
-    const send = url.protocol === "https:" ? request : plainRequest;
+    // Only now: most who load this pull nothing.
+    const { request: send } = process.getBuiltinModule(
+      url.protocol === "https:" ? "node:https" : "node:http",
+    );
     const outgoing = send(url, { headers, signal, lookup: lookUpOpen, agent: false });
     outgoing.once("error", reject);
     outgoing.once("response", (incoming) => {

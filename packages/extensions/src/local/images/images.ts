@@ -2,18 +2,12 @@ import { stat } from "node:fs/promises";
 import { type CreateContext, type Image, SandboxerError } from "@sandboxer/contract";
 import type { Sensitive } from "../../_kit/sensitive.ts";
 import { prepareHostImage } from "../host-image.ts";
-import type { Identity, Made } from "../root.ts";
+import type { Made } from "../root.ts";
 import type { ImageStore } from "./store.ts";
 import { withTools } from "./tools.ts";
 
-function identityOf(path: string): Identity {
-  return {
-    async look() {
-      const { dev, ino, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-      return [dev, ino, mtimeNs, ctimeNs].join(":");
-    },
-  };
-}
+/** Folders whose description is kept. */
+const MOST_KNOWN = 64;
 
 export interface Images {
   /**
@@ -38,6 +32,16 @@ export async function kindOf(path: string): Promise<"folder" | "archive"> {
 /** On the hot path of every create: the host image is looked at once, a rootfs not at all. */
 export function openImages(imagesDir: string, store: ImageStore, sensitive: Sensitive): Images {
   let host: Promise<Made> | undefined;
+  const folders = new Map<string, Made>();
+  const madeOfFolder = (path: string): Made => {
+    const known = folders.get(path);
+    if (known) return known;
+    const folder = { lowers: [path], judgesLowers: true, addsUser: true, ...sensitive };
+    const made = { root: { ...folder, mounts: [], tmpfs: ["/tmp"] }, env: {} };
+    if (folders.size === MOST_KNOWN) folders.clear();
+    folders.set(path, made);
+    return made;
+  };
   const plain = async (
     image: Image,
     context: Pick<CreateContext, "progress" | "signal">,
@@ -46,9 +50,7 @@ export function openImages(imagesDir: string, store: ImageStore, sensitive: Sens
     if (image.kind === "oci") return store.madeOf(image.ref, context);
     if (image.kind === "rootfs") {
       if (!unseen && (await kindOf(image.path)) === "archive") return store.madeOfTarball(image.path);
-      const folder = { lowers: [image.path], judgesLowers: true, addsUser: true, ...sensitive };
-      const identity = identityOf(image.path);
-      return { root: { ...folder, mounts: [], tmpfs: ["/tmp"] }, env: {}, identity };
+      return madeOfFolder(image.path);
     }
     host ??= prepareHostImage(imagesDir).then(
       (root) => ({ root, env: {} }),

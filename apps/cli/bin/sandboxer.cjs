@@ -1,29 +1,35 @@
-// Plain JavaScript that any node can read: it finds a node new enough, then hands over to ../src.
-import { existsSync, readFileSync, statSync } from "node:fs";
-import module, { createRequire } from "node:module";
-import { homedir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+// Plain JavaScript that any node can read: it finds a node new enough, then hands over to ../src. Not a
+// module, and neither is the bundle: Node then starts without its loader of modules.
+const { existsSync, readFileSync, statSync } = require("node:fs");
+const { enableCompileCache } = require("node:module");
+const { homedir } = require("node:os");
+const { join } = require("node:path");
 
 const NEEDED = 24;
 
-if (Number(process.versions.node.split(".")[0]) >= NEEDED) await start();
-else await startWithNewerNode();
+if (Number(process.versions.node.split(".")[0]) >= NEEDED) start();
+else startWithNewerNode();
 
 async function start() {
   hushExpectedWarnings();
   // Not the default folder below /tmp, where another user of the machine could lie in wait.
-  module.enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "sandboxer"));
-  const hasSources = existsSync(new URL("../src/main.ts", import.meta.url));
-  const { main } = await import(!hasSources || isBundleFresh() ? "../dist/main.js" : "../src/main.ts");
+  enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "sandboxer"));
+  const { main } = isBundleFresh()
+    ? require("../dist/main.cjs")
+    : await import(published() ?? "../src/main.ts");
   await main(process.argv.slice(2));
+}
+
+/** What is published is compiled, and has no sources beside it. */
+function published() {
+  return existsSync(join(__dirname, "../src/main.ts")) ? undefined : "../dist/main.js";
 }
 
 /** What `npm install` bundled starts sooner, and is used while every file it was made of is the same. */
 function isBundleFresh() {
-  const root = fileURLToPath(new URL("../../..", import.meta.url));
+  const root = join(__dirname, "../../../");
   try {
-    const inputs = JSON.parse(readFileSync(join(root, "apps/cli/dist/inputs.json"), "utf8"));
+    const inputs = JSON.parse(readFileSync(join(__dirname, "../dist/inputs.json"), "utf8"));
     return inputs.every(([path, size, mtimeMs]) => {
       const now = statSync(root + path);
       return now.size === size && now.mtimeMs === mtimeMs;
@@ -43,14 +49,14 @@ function hushExpectedWarnings() {
   };
 }
 
-async function startWithNewerNode() {
+function startWithNewerNode() {
   const node = bundledNode();
   if (!node) {
     console.error(`error: sandboxer needs Node.js ${NEEDED} or newer; this is ${process.versions.node}`);
     process.exit(69);
   }
-  const { spawn } = await import("node:child_process");
-  const child = spawn(node, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+  const { spawn } = require("node:child_process");
+  const child = spawn(node, [...process.execArgv, __filename, ...process.argv.slice(2)], {
     stdio: "inherit",
   });
   // A terminal sends Ctrl-C to both of us; anything else sends signals to this process alone.
@@ -68,7 +74,7 @@ async function startWithNewerNode() {
 /** The npm packages that carry a node binary; an optional dependency of this one. */
 function bundledNode() {
   try {
-    const manifest = createRequire(import.meta.url).resolve(`node-linux-${process.arch}/package.json`);
+    const manifest = require.resolve(`node-linux-${process.arch}/package.json`);
     return join(manifest, "..", "bin", "node");
   } catch {
     return undefined;

@@ -1,0 +1,72 @@
+import type { GuardedNetworkInput } from "@sandboxer/contract";
+import type { Sandbox } from "@sandboxer/sdk";
+import { KEY, MODEL } from "./keys.ts";
+import { WORLD } from "./lab.ts";
+import { type Bench, text } from "./sandbox.ts";
+
+/** One host unread, one that a secret is for, one that is read and has no secret. */
+const RULES = [{ host: "open.test" }, { host: "model.test" }, { host: "other.test", inspect: true }];
+export const WARD: GuardedNetworkInput = { egress: "guarded", rules: RULES };
+
+export async function furnish({ lab, client }: Bench): Promise<void> {
+  const names = ["open.test", "model.test", "other.test", "late.test", "evil.test"];
+  for (const name of names) await lab.name(name, [WORLD]);
+  await lab.accept(KEY);
+  await client.secrets.set("MODEL_KEY", { value: KEY, bindings: [MODEL] });
+}
+
+/** What a guarded sandbox gets of all it may and may not, and what the far side heard of it. */
+export interface Stand {
+  readonly inside: Record<string, string>;
+  readonly heard: string[];
+}
+
+/** As it is when all of it holds. */
+export const HOLDS: Stand = {
+  inside: {
+    allowed: "hello from open.test",
+    denied: "",
+    "by address": "",
+    "the key in its cell": "four",
+    "the key elsewhere": "403",
+    "before its rule": "",
+    "with its rule": "hello from late.test",
+    "after its rule": "",
+  },
+  heard: ["GET /", "POST /v1/messages with the key", "GET /late"],
+};
+
+export async function standOf({ lab }: Bench, sandbox: Sandbox): Promise<Stand> {
+  await lab.clear();
+  const say = async (line: string) => {
+    const { stdout } = await sandbox.run(["sh", "-c", `curl -s --max-time 20 ${line}`]);
+    return text(stdout).trim();
+  };
+  const unread = (url: string) => say(`--cacert /home/user/lab.pem ${url}`);
+  const late = () => unread("https://late.test/late");
+  const inside: Record<string, string> = {
+    allowed: await unread("https://open.test/"),
+    denied: await unread("https://evil.test/"),
+    "by address": await say(`-k https://${WORLD}/`),
+  };
+  const model = await say('-H "x-api-key: $MODEL_KEY" -d {} https://model.test/v1/messages');
+  inside["the key in its cell"] = model.includes('"text":"four"') ? "four" : model;
+  inside["the key elsewhere"] = await say(
+    `-o /dev/null -w '%{http_code}' -H "x-api-key: $MODEL_KEY" https://other.test/`,
+  );
+  inside["before its rule"] = await late();
+  await sandbox.changeNetwork({ ...WARD, rules: [...RULES, { host: "late.test" }] });
+  inside["with its rule"] = await late();
+  await sandbox.changeNetwork(WARD);
+  inside["after its rule"] = await late();
+  return { inside, heard: await heardBy(lab) };
+}
+
+async function heardBy(lab: Bench["lab"]): Promise<string[]> {
+  const { records } = await lab.look();
+  return records.flatMap(({ kind, what, headers = [] }) => {
+    if (kind === "dns") return what.includes("evil") ? [what] : [];
+    if (kind === "connection") return [];
+    return [headers.includes(KEY) ? `${what} with the key` : what];
+  });
+}
