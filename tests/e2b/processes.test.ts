@@ -52,6 +52,14 @@ describe("E2B's own client, with commands", () => {
     expect(await sandbox.commands.kill(cat.pid)).toBe(false);
   });
 
+  it("takes no input for what does not read any", async () => {
+    const deaf = await sandbox.commands.run("sleep 600", { background: true });
+    await expect(sandbox.commands.sendStdin(deaf.pid, "x")).rejects.toThrow("without stdin");
+    await expect(sandbox.pty.sendInput(deaf.pid, new Uint8Array([1]))).rejects.toThrow("without pty");
+    await expect(sandbox.commands.closeStdin(deaf.pid)).rejects.toThrow("without stdin");
+    expect(await deaf.kill()).toBe(true);
+  });
+
   it("goes on when its listener leaves, and is found again", async () => {
     const first = await sandbox.commands.run("read x; echo heard $x", { background: true, stdin: true });
     await first.disconnect();

@@ -286,6 +286,25 @@ describe("what is broken on purpose", () => {
     expect((await inside("/health", ghost)).status).toBe(401);
   });
 
+  it("methods that are not a path's, a body that is none, and a time that is none", async () => {
+    const json = { "content-type": "application/json" };
+    expect(await inside("/process.Process/List", {})).toMatchObject({ status: 405, text: "" });
+    expect(await inside("/health", json, "{}")).toMatchObject({ status: 405 });
+    expect(await inside("/process.Process/List", json, "")).toMatchObject({
+      status: 400,
+      json: { code: "invalid_argument" },
+    });
+    expect((await inside("/process.Process/List", json, "{}")).status, "control").toBe(200);
+    const text = JSON.stringify({ process: { cmd: "/bin/true" } });
+    const message = new Uint8Array([0, 0, 0, 0, text.length, ...new TextEncoder().encode(text)]);
+    const stream = { "content-type": "application/connect+json" };
+    const late = await inside("/process.Process/Start", { ...stream, "connect-timeout-ms": "soon" }, message);
+    expect(late.text).toContain("invalid_argument");
+    expect((await inside("/process.Process/Start", stream, message)).text, "control").toContain(
+      "exit status 0",
+    );
+  });
+
   it("forms that are cut off, without names, or without end", async () => {
     const form = { "content-type": "multipart/form-data; boundary=b" };
     const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="cut"\r\n\r\n';
@@ -316,7 +335,14 @@ describe("what is broken on purpose", () => {
         (headers) => ({ templateID: "base", network: { rules: { "a.test": [{ transform: { headers } }] } } }),
       ),
       { templateID: "base", iam: { tokens: {} } },
-      { templateID: "base", network: { allowOut: ["10.0.0.1"] } },
+      ...["10.0.0.1", "127.0.0.1", "169.254.169.254", "::1", "1.1.1.0/24", "1.1.1.1/0"].map((place) => ({
+        templateID: "base",
+        network: { allowOut: [place] },
+      })),
+      ...["8.8.8.8", "evil.test", "0.0.0.0/0"].map((place) => ({
+        templateID: "base",
+        network: { allowOut: ["0.0.0.0/0"], denyOut: [place] },
+      })),
       { templateID: "base", network: { egressProxy: { address: "a:1" } } },
     ]) {
       const { status, json } = await create(body);

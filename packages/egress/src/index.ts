@@ -1,2 +1,3 @@
+export { reachOf } from "./address.ts";
 export type { GuardOptions } from "./process.ts";
 export { createGuard } from "./supervise.ts";

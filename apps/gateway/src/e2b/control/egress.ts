@@ -6,6 +6,7 @@ import {
   secretsNamedIn,
 } from "@sandboxer/contract";
 import { z } from "zod";
+import { addressOf, addressRule } from "./addresses.ts";
 import { rulesShown, transformSchema, written } from "./transforms.ts";
 
 export const egressSchema = z.object({
@@ -26,19 +27,28 @@ export function egressFor(
   asksForInternet: boolean,
   givesInternet: boolean,
 ): GuardedNetworkInput | undefined {
-  const denies = (egress.denyOut ?? []).some(isEverything);
-  const isOpen = givesInternet && asksForInternet && !denies;
+  const denied = egress.denyOut ?? [];
+  const denies = denied.some(isEverything);
+  const isAskedOpen = (egress.allowOut ?? []).some(isEverything);
+  const isOpen = isAskedOpen || (givesInternet && asksForInternet && !denies);
+  if (isOpen && denied.length > 0) throw tooOpen(denied[0] ?? "");
   const changed = new Map(
     Object.entries(egress.rules ?? {}).map(([host, rules]) => [hostOf(host), written(rules)]),
   );
-  const allowed = [...new Set((egress.allowOut ?? []).map(hostOf))];
+  const listed = (egress.allowOut ?? []).filter((place) => !isEverything(place));
+  const places = [...new Set(listed.map((place) => addressOf(place) ?? hostOf(place)))];
+  const [addresses, allowed] = [places.filter((one) => isIP(one)), places.filter((one) => !isIP(one))];
   // Whoever says what becomes of requests to a host means to reach it, unless a list says otherwise.
   const isListed = egress.allowOut != null && egress.allowOut.length > 0;
   const meant = denies || isListed ? [] : [...changed.keys()];
   const hosts = [...new Set([...allowed, ...meant])];
   const rules = hosts.flatMap((host) => rulesFor(host, headersFor(changed, host)));
   const narrower = [...changed.keys()].filter((host) => !hosts.includes(host) && isCovered(host, allowed));
-  const all = [...rules, ...narrower.flatMap((host) => rulesFor(host, headersFor(changed, host)))];
+  const all = [
+    ...rules,
+    ...narrower.flatMap((host) => rulesFor(host, headersFor(changed, host))),
+    ...addresses.map(addressRule),
+  ];
   if (isOpen) return { egress: "guarded", mode: "audit", rules: all };
   return all.length > 0 ? { egress: "guarded", rules: all } : undefined;
 }
@@ -66,7 +76,7 @@ function headersFor(changed: ReadonlyMap<string, Headers>, host: string): Header
 /** A name in the house's spelling. */
 function hostOf(name: string): string {
   if (isIP(name.split("/")[0] ?? "") || isEverything(name)) {
-    throw new SandboxerError("invalid_request", `${name} is an address; only names can be allowed`);
+    throw new SandboxerError("invalid_request", `${name} is an address; headers are written for names alone`);
   }
   return name.toLowerCase().replace(/^\*\./, "**.");
 }
@@ -77,6 +87,16 @@ function isCovered(host: string, allowed: readonly string[]): boolean {
 
 function isEverything(place: string): boolean {
   return place === "0.0.0.0/0" || place === "::/0" || place === "*";
+}
+
+/**
+ * Where all is open the guard looks at names, and a name may lead to whatever is denied; so a part
+ * cannot be denied there, and nobody is to believe that it is.
+ */
+function tooOpen(place: string): SandboxerError {
+  const why = `denyOut: ${place} cannot be taken from a network that is open`;
+  const hint = "Deny everything (0.0.0.0/0) and name in allowOut what may be reached.";
+  return new SandboxerError("invalid_request", why, { hint });
 }
 
 /** The rules as E2B's clients would have written them. */

@@ -34,6 +34,7 @@ const bytesOf = (given: z.output<typeof input>) =>
 
 /** What a client said of a process that the house does not keep: found again by its pid. */
 interface Kept {
+  readonly input: "stdin" | "pty" | "none";
   readonly config: z.output<typeof config>;
   readonly tag?: string | undefined;
 }
@@ -57,7 +58,7 @@ const MOST_KEPT = 10_000;
 
 async function start(visit: Visit, { process: asked, ...more }: StartRequest): Promise<Process> {
   const { ground, principal, sandbox } = visit;
-  const timeoutMs = Number(header(visit, "connect-timeout-ms") ?? 0);
+  const timeoutMs = timeoutOf(visit);
   const input: ExecInput = {
     argv: [asked.cmd, ...asked.args],
     env: asked.envs,
@@ -65,7 +66,7 @@ async function start(visit: Visit, { process: asked, ...more }: StartRequest): P
     ...(asked.cwd !== undefined && asked.cwd !== "" && { cwd: pathOf(asked.cwd) }),
     stdin: more.pty !== undefined || (more.stdin ?? true),
     ...(more.pty && { pty: more.pty.size }),
-    ...(Number.isSafeInteger(timeoutMs) && timeoutMs > 0 && { timeoutMs }),
+    ...(timeoutMs > 0 && { timeoutMs }),
   };
   const process = await ground.core.exec(principal, sandbox.id, input).catch((error) => {
     const { code } = SandboxerError.from(error);
@@ -74,8 +75,18 @@ async function start(visit: Visit, { process: asked, ...more }: StartRequest): P
     }
     throw error;
   });
-  if (process.pid !== undefined) keptIn(visit).set(process.pid, { config: asked, tag: more.tag });
+  const kind = more.pty ? "pty" : input.stdin ? "stdin" : "none";
+  if (process.pid !== undefined) {
+    keptIn(visit).set(process.pid, { config: asked, tag: more.tag, input: kind });
+  }
   return process;
+}
+
+/** As Connect has it: at most ten digits, or it is a mistake. */
+function timeoutOf(visit: Visit): number {
+  const given = header(visit, "connect-timeout-ms") ?? "0";
+  if (/^\d{1,10}$/.test(given)) return Number(given);
+  throw new SandboxerError("invalid_request", "connect-timeout-ms is no number of milliseconds");
 }
 
 const startRequest = z.object({
@@ -98,10 +109,18 @@ async function find(visit: Visit, wanted: Selector, isOver: "too" | "not" = "not
   throw new SandboxerError("not_found", `process with ${name} not found`);
 }
 
-async function reach(visit: Visit, wanted: Selector): Promise<Process> {
+/** To write to it: nothing is taken that it would never read. */
+async function reach(visit: Visit, wanted: Selector, kind?: "stdin" | "pty"): Promise<Process> {
   const { ground, principal, sandbox } = visit;
-  return ground.processes.reach(principal, sandbox.id, (await find(visit, wanted)).id);
+  const { id, pid = 0 } = await find(visit, wanted);
+  const { input = kind } = keptIn(visit).get(pid) ?? {};
+  if (kind && input !== kind) {
+    throw new SandboxerError("invalid_request", `this process was started without ${kind}`);
+  }
+  return ground.processes.reach(principal, sandbox.id, id);
 }
+
+const kindOf = (given: z.output<typeof input>) => ("stdin" in given ? "stdin" : "pty");
 
 export const processRpcs: Readonly<Record<string, Rpc>> = {
   "/process.Process/Start": streaming(
@@ -118,7 +137,7 @@ export const processRpcs: Readonly<Record<string, Rpc>> = {
     // What was said before belongs to those who listened then.
     const from = { stdout: found.stdoutBytes, stderr: found.stderrBytes };
     const process = await ground.core.attachProcess(principal, sandbox.id, found.id, from);
-    const timeoutMs = Number(header(visit, "connect-timeout-ms") ?? 0);
+    const timeoutMs = timeoutOf(visit);
     await carry(visit, process, { isTerminal: found.pty, open, timeoutMs });
   }),
   "/process.Process/List": unary(z.object({}), async (visit) => {
@@ -144,7 +163,7 @@ export const processRpcs: Readonly<Record<string, Rpc>> = {
   "/process.Process/SendInput": unary(
     z.object({ process: selector, input }),
     async (visit, { process, input }) => {
-      await (await reach(visit, process)).writeStdin(bytesOf(input));
+      await (await reach(visit, process, kindOf(input))).writeStdin(bytesOf(input));
       return {};
     },
   ),
@@ -168,7 +187,7 @@ export const processRpcs: Readonly<Record<string, Rpc>> = {
     },
   ),
   "/process.Process/CloseStdin": unary(z.object({ process: selector }), async (visit, asked) => {
-    await (await reach(visit, asked.process)).closeStdin();
+    await (await reach(visit, asked.process, "stdin")).closeStdin();
     return {};
   }),
   "/process.Process/SendSignal": unary(z.object({ process: selector, signal }), async (visit, asked) => {

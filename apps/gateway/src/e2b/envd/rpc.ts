@@ -78,7 +78,9 @@ export async function serveRpc(rpc: Rpc, visit: Visit): Promise<void> {
 
 async function serveUnary(rpc: Unary, visit: Visit): Promise<void> {
   try {
-    const asked = parseJson(await readBounded(visit.incoming, MAXIMUM_MESSAGE_BYTES));
+    const body = await readBounded(visit.incoming, MAXIMUM_MESSAGE_BYTES);
+    if (body.length === 0) throw new SandboxerError("invalid_request", "the body is not JSON in UTF-8");
+    const asked = parseJson(body);
     answerJson(visit.outgoing, 200, await rpc.handle(visit, check(rpc.request, asked, "body") as never));
   } catch (error) {
     await destroyIfOver(visit);

@@ -19,6 +19,8 @@ const PLAIN: Readonly<Record<string, (visit: Visit) => Promise<void> | void>> = 
   "POST /files": upload,
 };
 
+const METHODS: Readonly<Record<string, string>> = { "/health": "GET", "/files": "GET, POST" };
+
 /** What E2B's daemon inside a sandbox answers, answered by this gateway. */
 export async function serveEnvd(exchange: Exchange, desk: Desk, sandboxId: string): Promise<void> {
   const { incoming, url, facts } = exchange;
@@ -30,6 +32,8 @@ export async function serveEnvd(exchange: Exchange, desk: Desk, sandboxId: strin
   }
   const name = `${incoming.method} ${url.pathname}`;
   const plain = Object.hasOwn(PLAIN, name) ? PLAIN[name] : undefined;
+  const allow = rpc ? "POST" : Object.hasOwn(METHODS, url.pathname) && METHODS[url.pathname];
+  if (!plain && allow) return void exchange.outgoing.writeHead(405, { allow, "content-length": 0 }).end();
   if (!plain) throw new SandboxerError("not_found", "this gateway has no such route");
   facts.route = `e2b envd ${url.pathname}`;
   await plain(visit);
