@@ -46,8 +46,8 @@ describe("many lives in a row", () => {
       await expect.poll(() => gateway.said().split("\n").length, { interval: 5 }).toBe(figures.length + 3);
       figures.push({
         ...JSON.parse(gateway.said().trim().split("\n").at(-1) ?? ""),
-        gatewayDescriptors: descriptorsOf(gateway.pid),
-        holdDescriptors: descriptorsOf(hold),
+        gatewayDescriptors: await fewestDescriptorsOf(gateway.pid),
+        holdDescriptors: await fewestDescriptorsOf(hold),
         holdKiB: residentKiBOf(hold),
       });
     }
@@ -67,6 +67,16 @@ describe("many lives in a row", () => {
     await expectNothingLeft(home);
   });
 });
+
+/** What is made ahead and put away in between comes and goes; what leaks stays. */
+async function fewestDescriptorsOf(pid: number): Promise<number> {
+  let fewest = Number.POSITIVE_INFINITY;
+  for (let look = 0; look < 10; look++) {
+    fewest = Math.min(fewest, descriptorsOf(pid));
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return fewest;
+}
 
 interface Figures {
   readonly gatewayDescriptors: number;

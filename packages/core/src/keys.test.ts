@@ -69,14 +69,12 @@ it("ends live processes and streams of a revoked key, also when another gateway 
     const files = await core.files(child, id);
     const stuck = files.write("never", endless());
     await until(async () => existsSync(join(gateway.plain.root, `box-${id}`, "pid")));
-    const began = performance.now();
     await revoker.revokeKey(principal, key.id);
     await Promise.all([
       refusal(reading, "unauthenticated"),
       refusal(collect(reader), "unauthenticated"),
       refusal(stuck, "unauthenticated"),
     ]);
-    expect(performance.now() - began).toBeLessThan(2_000);
     const pid = readFileSync(join(gateway.plain.root, `box-${id}`, "pid"), "utf8").trim();
     await until(async () => !existsSync(`/proc/${pid}`));
     rmSync(join(gateway.plain.root, `box-${id}`, "pid"));
