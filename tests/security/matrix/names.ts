@@ -51,8 +51,6 @@ const NAMING_WORDS = ["sandbox", "from", "profile", "keyId", "org", "attachment"
 interface Naming {
   readonly operation: string;
   readonly names: readonly (keyof Named)[];
-  /** It does not even look whether that is there. */
-  readonly isBlind?: true;
   body(named: Named): object;
 }
 
@@ -64,7 +62,6 @@ export const NAMED_IN_BODIES: readonly Naming[] = [
   {
     operation: "POST /v1/route/explain",
     names: ["snapshot"],
-    isBlind: true,
     body: ({ snapshot: from }) => ({ from }),
   },
   {
