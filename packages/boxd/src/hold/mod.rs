@@ -42,6 +42,7 @@ mod waiting;
 mod watch;
 
 use crate::arguments::HoldOptions;
+use crate::sys::process;
 use folder::Folder;
 use std::fmt::{self, Display};
 use std::io;
@@ -81,6 +82,8 @@ pub fn run(options: &HoldOptions) -> Result<(), StartError> {
     if let Some(place) = &options.die_at {
         failpoint::want(place);
     }
+    // What passes through here, sandboxes' variables included, is nobody's on a disk.
+    process::no_core_dumps().map_err(|error| StartError::failed("core dumps", error))?;
     let folder = Folder::open(&options.directory)?;
     if options.foreground {
         let mut hold = watch::Hold::start(folder, options)?;
