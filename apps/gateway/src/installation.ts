@@ -5,10 +5,11 @@ import {
   createCore,
   createSealer,
   enrolRootKey,
+  OPEN_INTERNET,
   openKeyFile,
   openSqliteStore,
 } from "@sandboxer/core";
-import { createGuard, type GuardOptions } from "@sandboxer/egress";
+import { createGuard, type GuardOptions, reachOf } from "@sandboxer/egress";
 import { findBoxd } from "@sandboxer/extensions/boxd";
 import { createDockerExtension } from "@sandboxer/extensions/docker";
 import { createLocalExtension } from "@sandboxer/extensions/local";
@@ -92,6 +93,8 @@ export async function openInstallation(
       tethered,
       resident,
       guard,
+      // As the guard judges: this machine's own addresses are no receivers, whatever network they are in.
+      webhookNetwork: { ...OPEN_INTERNET, isAllowed: (address) => reachOf(address) === "open" },
       failpoint,
       askPatienceMs: options.askPatienceMs,
       volumesDir: join(home, "volumes"),

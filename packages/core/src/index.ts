@@ -10,4 +10,4 @@ export { createSealer, type Sealer } from "./secrets/sealer.ts";
 export { backupSqliteStore, restoreSqliteStore } from "./store/sqlite/backup.ts";
 export { openSqliteStore } from "./store/sqlite/store.ts";
 export type { Store } from "./store/store.ts";
-export type { WebhookNetwork } from "./webhooks/network.ts";
+export { OPEN_INTERNET, type WebhookNetwork } from "./webhooks/network.ts";
