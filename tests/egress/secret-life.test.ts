@@ -186,7 +186,7 @@ for line in sys.stdin:
     expect(await code(sandbox), "the owner always could").toBe("200");
   });
 
-  it("SN-2 of copies, running, stacked or restored, none can use what stood for a secret in another", async () => {
+  it("SN-2 of copies, made while it runs or stacked, none can use what stood for a secret in another", async () => {
     const parent = await bench.sandbox(
       { rules: RULES },
       { secrets: ["MODEL_KEY"], persistence: "persistent" },

@@ -65,15 +65,15 @@ describe("NS-10 images that lead elsewhere", () => {
         await chmod(canary, 0o777);
         await writeFile(join(canary, "file"), PASSWD);
         const image = await makeImage(join(folder, "image"));
-        await symlink(target(canary), join(image, "work"));
+        await symlink(target(canary), join(image, "site"));
         const before = fingerprint(canary);
         const workspace = {
           source: project,
-          target: "/work/deep",
+          target: "/site/deep",
           mode: "read-write",
           allowSensitive: false,
         };
-        await tryEverything(engine, image, "work", { workspace } as Partial<SandboxSpec>);
+        await tryEverything(engine, image, "site", { workspace } as Partial<SandboxSpec>);
         expect(fingerprint(canary), name).toBe(before);
       });
     }
