@@ -16,6 +16,7 @@ import { createLocalExtension } from "@sandboxer/extensions/local";
 import { ensureBlockStore } from "./block-store.ts";
 import { loadConfig } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
+import { sweepDrafts } from "./drafts.ts";
 import { makeHome } from "./home.ts";
 import type { Log } from "./log.ts";
 import { openRootKey } from "./root-key.ts";
@@ -65,6 +66,7 @@ export async function openInstallation(
 ): Promise<Installation> {
   const { pool = 0, tethered = false, resident = false, failpoint = () => {} } = options;
   makeHome(home);
+  sweepDrafts(home);
   await ensureBlockStore(home);
   const config = options.config ?? (await loadConfig({ home }));
   const apiKey = openRootKey(home);
