@@ -11,7 +11,7 @@ import { expectNothingLeft, kill, makeHome } from "./home.ts";
 const { describe } = await requires("linux-userns", "boxd");
 const { describe: withLimits } = await requires("linux-userns", "boxd", "limits");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const places = [...FAIL_POINTS, ...LOCAL_FAIL_POINTS];
 const placesOf = (...verbs: string[]) =>
