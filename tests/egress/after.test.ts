@@ -7,7 +7,7 @@ import { furnish, HOLDS, standOf, WARD } from "./lab/ward.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 const PATIENCE = { timeout: 60_000, interval: 200 };
 
 describe("EG-1 EG-14 SE-2 all that a guard is for", () => {

@@ -7,7 +7,7 @@ import { type Bench, converse, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 150_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const NAME = "api.allowed.test";
 /** What one sandbox may have open at a time. */
@@ -134,6 +134,7 @@ time.sleep(120)' & done; wait`,
     })().catch(() => {});
     await expect.poll(() => made, { timeout: 90_000 }).toBe(20);
     // All that could come have come once nobody new does.
+    await expect.poll(async () => (await bench.lab.look()).live).toBeGreaterThan(500);
     let live = -1;
     for (let now = (await bench.lab.look()).live; now !== live; now = (await bench.lab.look()).live) {
       live = now;

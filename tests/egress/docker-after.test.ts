@@ -8,7 +8,7 @@ import { furnish, HOLDS, standOf, WARD } from "./lab/ward.ts";
 
 const { describe, given } = await requires("docker", "linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 const PATIENCE = { timeout: 60_000, interval: 200 };
 
 describe("EG-1 EG-14 SE-2 all that a guard is for, in a container", () => {
