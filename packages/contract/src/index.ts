@@ -1,3 +1,4 @@
+export { type AddressReach, isOpenAddress, reachOfAddress } from "./address.ts";
 export {
   type Action,
   APPROVABLE,

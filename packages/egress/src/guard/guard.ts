@@ -8,7 +8,7 @@ import type { GuardParts } from "./parts.ts";
 import type { Opened } from "./refusal.ts";
 import type { RelayEvent } from "./relay.ts";
 import { Tunnels } from "./tunnels.ts";
-import { changeWard, createWard, nextEnd, type Protection, policyAt, type Ward } from "./ward.ts";
+import { changeWard, createWard, type Noted, nextEnd, type Protection, policyAt, type Ward } from "./ward.ts";
 
 /** Every connection of every sandbox is decided here, and nowhere else. */
 export class Decider {
@@ -75,16 +75,16 @@ export class Decider {
     else if (event.event === "lost") this.#parts.lost(event.sandbox, event.reason);
     else if (event.event === "stray") {
       const { sandbox, port, address } = event;
-      const reason = "addresses are reached by name only";
-      this.#diary.write(sandbox, {
-        atMs: Date.now(),
-        port,
-        address,
-        via: "address",
-        verdict: "denied",
-        reason,
-      });
+      this.#deny(sandbox, { port, address, via: "address", reason: "addresses are reached by name only" });
+    } else if (event.event === "unclear") {
+      const { sandbox, port, via, reason } = event;
+      this.#deny(sandbox, { port, via, reason });
     }
+  }
+
+  /** What the relay has ended by itself. */
+  #deny(sandbox: string, call: Omit<Noted, "atMs" | "verdict">): void {
+    this.#diary.write(sandbox, { atMs: Date.now(), ...call, verdict: "denied" });
   }
 
   take(tunnel: number, socket: Socket): void {
