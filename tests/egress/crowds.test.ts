@@ -95,6 +95,24 @@ print("ended")`;
     expect(requests).toHaveLength(1);
   });
 
+  it("a far side whose head has no end, or comes a byte at a time, is let go of with whoever asked", async () => {
+    const ask = (path: string, ...more: string[]) =>
+      sandbox.run(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", ...more, `http://${NAME}${path}`]);
+    expect(text((await ask("/long-head")).stdout)).toBe("502");
+    const slow = ask("/drip", "--max-time", "10");
+    await expect.poll(async () => (await bench.lab.look()).live, { timeout: 30_000 }).toBeGreaterThan(0);
+    expect(await echo(other), "others have theirs meanwhile").toEqual({ out: "hi", err: "" });
+    expect(text((await slow).stdout), "nothing of half a head").toBe("000");
+    await expect.poll(async () => (await bench.lab.look()).live, { timeout: 30_000 }).toBe(0);
+    const requests = (await bench.lab.look()).records.flatMap(({ kind, what }) =>
+      kind === "request" ? what : [],
+    );
+    expect(requests, "control: the far side was asked").toEqual(["GET /long-head", "GET /drip"]);
+    const last = async () =>
+      (await sandbox.networkCalls()).calls.findLast(({ path }) => path === "/long-head");
+    await expect.poll(last, { timeout: 30_000 }).toMatchObject({ verdict: "failed" });
+  });
+
   it("who has said everything still hears the answer, and who has heard everything can still speak", async () => {
     const script = `
 import socket

@@ -222,7 +222,10 @@ export {
   terminalSizeSchema,
 } from "./process.ts";
 export {
+  type ImportedPolicy,
+  importedPolicySchema,
   type OfferedProfile,
+  type PolicyFinding,
   type Profile,
   type PublishedProfile,
   profileJsonSchema,
