@@ -4,7 +4,7 @@ import { createContexts } from "../http/inspector.ts";
 import { compile, type Policy } from "../policy/compile.ts";
 import { type Book, openBook, withRetired } from "../secrets/book.ts";
 import { type AuthorityKeys, authorityOf } from "../tls/certificate.ts";
-import { Explanations } from "./explanation.ts";
+import { Explanations } from "./explanations.ts";
 import { NewNames } from "./new-names.ts";
 
 /** What is written down of a call; its number is given where it is kept. */

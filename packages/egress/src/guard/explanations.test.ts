@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Explanations } from "./explanation.ts";
+import { Explanations } from "./explanations.ts";
 
 const SECOND_MS = 1_000;
 
