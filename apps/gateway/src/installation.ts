@@ -58,6 +58,9 @@ function dockerExtensions(home: string, { docker: { gvisor, ...options } }: Conf
   ];
 }
 
+/** As the guard judges: this machine's own addresses are nobody else's, whatever network they are in. */
+const isOpen = (address: string): boolean => reachOf(address) === "open";
+
 /** What one home stands on: its store, its extensions and the core. The only place that names extensions. */
 export async function openInstallation(
   home: string,
@@ -74,7 +77,10 @@ export async function openInstallation(
   try {
     await enrolRootKey(store, apiKey);
     const extensions = [
-      createLocalExtension({ dir: join(home, "engine"), home, pool, failpoint, images: config.images }),
+      createLocalExtension({
+        ...{ dir: join(home, "engine"), home, pool, failpoint },
+        images: { ...config.images, isOpen },
+      }),
       ...dockerExtensions(home, config),
       ...(await loadExtensions(home, config.extensions)),
     ];
@@ -95,8 +101,7 @@ export async function openInstallation(
       tethered,
       resident,
       guard,
-      // As the guard judges: this machine's own addresses are no receivers, whatever network they are in.
-      webhookNetwork: { ...OPEN_INTERNET, isAllowed: (address) => reachOf(address) === "open" },
+      webhookNetwork: { ...OPEN_INTERNET, isAllowed: isOpen },
       failpoint,
       askPatienceMs: options.askPatienceMs,
       volumesDir: join(home, "volumes"),
