@@ -76,14 +76,16 @@ export async function openInstallation(
   const store = openSqliteStore(join(home, "state.db"), { syncsAtClose: tethered });
   try {
     await enrolRootKey(store, apiKey);
-    const extensions = [
+    const builtIn = [
       createLocalExtension({
         ...{ dir: join(home, "engine"), home, pool, failpoint },
         images: { ...config.images, isOpen },
       }),
       ...dockerExtensions(home, config),
-      ...(await loadExtensions(home, config.extensions)),
     ];
+    const signingKey = opened(() => openSigningKey(home));
+    // What stays says at its start that a key is no key; a short command seldom signs anything.
+    if (resident) signingKey();
     const guard = createGuard({
       boxdPath: findBoxd(),
       dir: join(home, "guard"),
@@ -92,7 +94,8 @@ export async function openInstallation(
     });
     const core = await createCore({
       store,
-      extensions,
+      builtIn,
+      extensions: await loadExtensions(home, config.extensions),
       prices: config.prices,
       allowUnsafeRuntime: config.allowUnsafeRuntime,
       sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
@@ -105,7 +108,12 @@ export async function openInstallation(
       failpoint,
       askPatienceMs: options.askPatienceMs,
       volumesDir: join(home, "volumes"),
-      snapshots: { dir: join(home, "snapshots"), privateKey: openSigningKey(home) },
+      snapshots: {
+        dir: join(home, "snapshots"),
+        get privateKey() {
+          return signingKey();
+        },
+      },
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });
     const close = async () => {
@@ -118,6 +126,15 @@ export async function openInstallation(
     await store.close();
     throw error;
   }
+}
+
+/** Once, and when first asked for. */
+function opened<T extends object>(open: () => T): () => T {
+  let known: T | undefined;
+  return () => {
+    known ??= open();
+    return known;
+  };
 }
 
 /** Which resolvers the guard asks; this machine's, unless said otherwise. */
