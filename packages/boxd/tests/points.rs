@@ -89,9 +89,17 @@ fn far_back_at_once_is_the_same_as_step_by_step_and_last_is_the_last_run() {
         run(&mut sandbox, "echo 4 > b");
         assert_eq!(sandbox.ask(json!({"op": "rollback-to", "to": "last"})).end()["restored"], 1);
         assert_eq!(seen(&mut sandbox), before_last);
-        sandbox.ask(json!({"op": "rollback-to", "to": 2})).end();
+        // Runs that only look are none to take back.
+        run(&mut sandbox, "cat b");
+        run(&mut sandbox, "ls");
+        sandbox.ask(json!({"op": "rollback-to", "to": "last"})).end();
+        sandbox.ask(json!({"op": "rollback-to", "to": "last"})).end();
         assert_eq!(seen(&mut sandbox), wanted);
         assert_eq!(numbers(&mut sandbox), [1]);
+        run(&mut sandbox, "rm -r d src; echo 2 > b");
+        run(&mut sandbox, "echo 3 > b; rm a; echo 1 > d");
+        sandbox.ask(json!({"op": "rollback-to", "to": 6})).end();
+        assert_eq!(seen(&mut sandbox), wanted);
         // What is named alone goes back, and the points stay.
         run(&mut sandbox, "echo 9 > a; echo 9 > d/x; rm src/main.c");
         sandbox.ask(json!({"op": "rollback-to", "to": "last", "paths": ["d/x", "src"]})).end();
@@ -99,7 +107,7 @@ fn far_back_at_once_is_the_same_as_step_by_step_and_last_is_the_last_run() {
             sandbox.sh("cat /workspace/a /workspace/d/x; ls /workspace/src").text(),
             "9\n1\ndeep\nmain.c\n"
         );
-        assert_eq!(numbers(&mut sandbox), [1, 5]);
+        assert_eq!(numbers(&mut sandbox), [1, 8]);
         sandbox.ask(json!({"op": "rollback"})).end();
         assert_eq!(summary(&changes(&mut sandbox, "names", &[])), [""; 0]);
         assert_eq!(numbers(&mut sandbox), [0u64; 0]);

@@ -75,7 +75,7 @@ export type ApplyOptions = z.input<typeof applyBodySchema>;
 
 export const rollbackBodySchema = z.strictObject({
   paths,
-  /** To before the run that a point is of, or before the last one. Left out: to before anything ran. */
+  /** To before the run that a point is of, or the last one that changed something. Left out: before anything ran. */
   to: z.union([z.int().positive(), z.literal("last")]).optional(),
 });
 export type RollbackOptions = z.input<typeof rollbackBodySchema>;

@@ -9,7 +9,7 @@ export function register(program: Command): void {
     .argument("[sandbox]", "its id or name; left out, the newest that works on this folder")
     .argument("[paths...]", "only these, relative to the workspace")
     .option("--list", "show before which runs it can go, and what each of them changed")
-    .option("--last", "to before the last run")
+    .option("--last", "to before the last run that changed something")
     .addOption(
       new Option("--to <point>", "to before this run, by its number in --list")
         .conflicts("last")

@@ -58,7 +58,7 @@ pub enum WorkspaceRequest {
 pub enum To {
     /// Before anything ran.
     Beginning,
-    /// Before the last run.
+    /// Before the last run that changed something.
     Last,
     Point(u64),
 }

@@ -42,8 +42,8 @@ impl Server {
         }
         let point = match to {
             To::Beginning => None,
-            To::Last => Some(written.points.find(None)?),
-            To::Point(id) => Some(written.points.find(Some(id))?),
+            To::Last => Some(written.points.last(&written.upper)?),
+            To::Point(id) => Some(written.points.find(id)?),
         };
         if point.is_some() && is_running {
             let message = "a run is still going; only what nobody works on goes back to a point";

@@ -21,7 +21,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-use survey::copy_name;
+use survey::{Survey, copy_name};
 
 const INDEX: &str = "index";
 const DRAFT: &str = "new";
@@ -50,14 +50,27 @@ impl Points {
         State::of_bytes(&self.read(&format!("s{id}"))?)
     }
 
-    /// The number of the point that is meant.
-    pub fn find(&self, wanted: Option<u64>) -> Result<u64, Failure> {
-        let point = match wanted {
-            Some(id) => self.index.points.iter().find(|point| point.id == id),
-            None => self.index.points.last(),
-        };
-        let named = wanted.map_or("from before a run".to_string(), |id| id.to_string());
-        let none = || Failure::new(Code::NotFound, format!("there is no point {named}"));
+    /// Before the last run that changed something.
+    pub fn last(&self, upper: &OwnedFd) -> Result<u64, Failure> {
+        let none = || Failure::new(Code::NotFound, "there is no run to take back");
+        let mut newest = self.index.points.iter().rev();
+        let last = newest.next().ok_or_else(none)?;
+        if last.missing.is_none() && self.is_still_at(last.id, upper).unwrap_or(false) {
+            return self.find(newest.next().ok_or_else(none)?.id);
+        }
+        self.find(last.id)
+    }
+
+    fn is_still_at(&self, id: u64, upper: &OwnedFd) -> io::Result<bool> {
+        let mut survey = Survey::begin(upper, &self.folder, self.state_of(id)?)?;
+        while !survey.step()? {}
+        Ok(survey.finish().changed == 0)
+    }
+
+    /// The point of this number, if one can go back to it.
+    pub fn find(&self, id: u64) -> Result<u64, Failure> {
+        let point = self.index.points.iter().find(|point| point.id == id);
+        let none = || Failure::new(Code::NotFound, format!("there is no point {id}"));
         let point = point.ok_or_else(none)?;
         match &point.missing {
             Some(why) => {
