@@ -35,6 +35,8 @@ const OTHER = [
   "gone.",
 ];
 const CREATING = placesOf("create.", "local.").filter((place) => !REFUSED.includes(place));
+/** The first create of a home makes the host image, aside. */
+const FIRST_CREATE = "image.drafted";
 
 /** As a client does that never heard the answer: the same request under the same word. */
 const createOnce = (client: Client): Promise<Sandbox> =>
@@ -46,7 +48,7 @@ describe("kill -9 of the gateway", () => {
     expect(tested.sort()).toEqual(places.sort());
   });
 
-  it.each(CREATING)(
+  it.each([...CREATING, FIRST_CREATE])(
     "RE-1 at %s leaves one sandbox for who asks again, and nothing after it",
     async (place) => {
       const home = makeHome(onTestFinished);

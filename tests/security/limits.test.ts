@@ -237,11 +237,12 @@ describe("limits that hold", () => {
     expect((await small.run(realTime)).complaint).toContain("PermissionError: [Errno 1]");
     const idle = python("import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))");
     expect((await small.run(idle)).exit, "control").toEqual(OK);
-    const nice = await small.run(perl("setpriority(0, 0, -5); print getpriority(0, 0)"));
-    expect(nice.text).toBe("0");
-    expect((await small.run(perl("setpriority(0, 0, 5); print getpriority(0, 0)"))).text, "control").toBe(
-      "5",
-    );
+    const niced = (by: number) =>
+      small.run(
+        perl(`$had = getpriority(0, 0); setpriority(0, 0, $had + ${by}); print getpriority(0, 0) - $had`),
+      );
+    expect((await niced(-5)).text).toBe("0");
+    expect((await niced(5)).text, "control").toBe("5");
     await small.destroy();
   });
 

@@ -9,6 +9,7 @@ import { requires } from "../../../../tests/capabilities/requires.ts";
 import { findBoxd } from "../_kit/boxd/path.ts";
 import { createHold, type Hold } from "./hold.ts";
 import { prepareHostImage } from "./host-image.ts";
+import { openAside } from "./images/aside.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
@@ -20,7 +21,7 @@ describe("creating through hold", () => {
   let hold: Hold;
   const gone = async () => new SandboxerError("sandbox_gone", "gone");
   const create = async (id = newSandboxId()) => {
-    const root = await prepareHostImage(join(dir, "images"));
+    const root = await prepareHostImage(join(dir, "images"), openAside(join(dir, "drafts"), findBoxd()));
     const members = {
       id,
       installation: "ins",

@@ -10,6 +10,7 @@ import type { Connection } from "../_kit/boxd/index.ts";
 import { findBoxd } from "../_kit/boxd/path.ts";
 import { createHold, type Hold } from "./hold.ts";
 import { prepareHostImage } from "./host-image.ts";
+import { openAside } from "./images/aside.ts";
 import { type CreateMembers, createPool, type Pool } from "./pool.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
@@ -22,7 +23,7 @@ describe("the pool", () => {
   let pool: Pool;
   const gone = async () => new SandboxerError("sandbox_gone", "gone");
   const members = async (more: Partial<CreateMembers> = {}): Promise<CreateMembers> => {
-    const root = await prepareHostImage(join(dir, "images"));
+    const root = await prepareHostImage(join(dir, "images"), openAside(join(dir, "drafts"), findBoxd()));
     const whose = { id: newSandboxId(), installation: "ins", env: {}, labels: {}, ttlMs: 60_000 };
     return { ...whose, root, hostname: "sandbox", limits: {}, deniesRoot: false, ...more };
   };
