@@ -183,5 +183,5 @@ describe("points of a workspace", () => {
     await said("rollback", "work");
     expect(await said("diff", "work")).toBe("");
     await said("rm", "work");
-  });
+  }, 180_000);
 });
