@@ -98,7 +98,11 @@ export async function openInstallation(
       failpoint,
       askPatienceMs: options.askPatienceMs,
       volumesDir: join(home, "volumes"),
-      snapshots: { dir: join(home, "snapshots"), privateKey: openSigningKey(home) },
+      snapshots: {
+        dir: join(home, "snapshots"),
+        privateKey: openSigningKey(home),
+        mostBytes: config.snapshots.maximumMiB * 2 ** 20,
+      },
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });
     const close = async () => {
