@@ -86,7 +86,7 @@ impl Server {
                 files::begin(request, user, self.identity)
             }
             ServeRequest::Lend { agent } => self.lend(id, agent),
-            ServeRequest::Capture { below } => self.capture(below),
+            ServeRequest::Capture { below, limits } => self.capture(below, limits),
             ServeRequest::Workspace(request) => workspace::begin(request, self.workspace.as_ref()),
             ServeRequest::Rollback { to, paths } => self.begin_undo(id, to, paths),
             ServeRequest::Extend { ttl_ms } => self.extend(ttl_ms),

@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::fields::{Dictionary, Fields};
-use super::file_request::FileRequest;
+use super::file_request::{FileRequest, Limits};
 use super::frame::Object;
 use serde_json::Value;
 
@@ -44,12 +44,13 @@ pub enum ServeRequest {
     Capture {
         /// How many layers below its own.
         below: u64,
+        limits: Limits,
     },
 }
 
 pub enum WorkspaceRequest {
     Changes { detail: Detail, paths: Vec<String> },
-    Layer { paths: Vec<String> },
+    Layer { paths: Vec<String>, limits: Limits },
     Points,
 }
 
@@ -131,12 +132,14 @@ impl ServeRequest {
                 detail: Detail::parse(fields.text_if_any("detail")?)?,
                 paths: fields.texts("paths")?,
             }),
-            "capture" => {
-                ServeRequest::Capture { below: fields.number_if_any("below")?.unwrap_or(0) }
-            }
-            "layer" => {
-                ServeRequest::Workspace(WorkspaceRequest::Layer { paths: fields.texts("paths")? })
-            }
+            "capture" => ServeRequest::Capture {
+                below: fields.number_if_any("below")?.unwrap_or(0),
+                limits: Limits::parse(fields.object_if_any("limits")?)?,
+            },
+            "layer" => ServeRequest::Workspace(WorkspaceRequest::Layer {
+                paths: fields.texts("paths")?,
+                limits: Limits::parse(fields.object_if_any("limits")?)?,
+            }),
             "points" => ServeRequest::Workspace(WorkspaceRequest::Points),
             "rollback" => {
                 ServeRequest::Rollback { to: To::Beginning, paths: fields.texts("paths")? }

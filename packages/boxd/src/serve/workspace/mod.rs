@@ -103,9 +103,9 @@ pub fn begin(request: WorkspaceRequest, workspace: Option<&Workspace>) -> Result
             let walk = workspace.walk(&paths, Deep { additions: true, deletions: true })?;
             Ok(Begun::Streaming(json!({}), Work::Changes(Changes::of(walk, detail))))
         }
-        WorkspaceRequest::Layer { paths } => {
+        WorkspaceRequest::Layer { paths, limits } => {
             let walk = workspace.walk(&paths, Deep { additions: true, deletions: false })?;
-            Ok(Begun::Streaming(json!({}), Work::Layer(Layer::of(walk, false))))
+            Ok(Begun::Streaming(json!({}), Work::Layer(Layer::of(walk, limits, false))))
         }
         WorkspaceRequest::Points => {
             let Written { upper, points, .. } = workspace.written()?;
