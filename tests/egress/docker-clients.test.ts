@@ -113,7 +113,7 @@ describe("programs in a container that know of no guard", () => {
 
   it("a rule for a program lets it through and no other, and the log says which it was", async () => {
     expect(await say("curl -s https://curl.test/")).toBe("hello from curl.test\n");
-    expect(await say("cp /bin/curl other; ./other -s https://curl.test/")).toBe("");
+    expect(await say("cp /bin/curl other; ./other -sf https://curl.test/")).toBe("");
     expect(await requests()).toHaveLength(1);
     const noted = async () =>
       (await sandbox.networkCalls()).calls

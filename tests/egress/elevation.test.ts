@@ -63,6 +63,10 @@ describe("more for a while", () => {
     await bench.client.approvals.approve(id);
     const other = await agent.sandboxes.create({ profile: "closed" });
     expect([await reaches(), await reaches(other)]).toEqual([true, false]);
+    const seen = await bench.client.sandboxes.get(sandbox.id);
+    const [copy] = (await seen.fork()) as [Sandbox];
+    expect(await reaches(copy), "not even of a copy").toBe(false);
+    await copy.destroy();
     await sandbox.endElevations();
     expect(await reaches()).toBe(false);
   });

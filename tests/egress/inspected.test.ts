@@ -99,11 +99,25 @@ describe("requests that are read", () => {
     const old = await curl(sandbox, "-o", "/dev/null", "-w", "%{http_code}", "https://old.bad.test:8445/");
     expect(text(old.stdout), "TLS 1.1 at most").toBe("502");
     expect(await requests()).toEqual([]);
-    // Control: all of them are there to be spoken to.
+    const failed = async () =>
+      (await sandbox.networkCalls()).calls.flatMap(({ host = "", verdict, reason = "" }) =>
+        host.endsWith(".bad.test") ? [`${host} ${verdict} ${reason.split(":")[0]}`] : [],
+      );
+    const untrusted = "failed the host cannot be trusted or reached";
+    await expect
+      .poll(failed, { timeout: 30_000 })
+      .toEqual(["selfsigned", "wrongname", "expired", "old"].map((name) => `${name}.bad.test ${untrusted}`));
+    // Control: all of them are there to be spoken to, by whoever does not look.
     const [command = "", ...rest] = bench.lab.beside;
-    const beside = ["curl", "-sk", "--tls-max", "1.1", "--ciphers", "DEFAULT:@SECLEVEL=0", "--tlsv1.0"];
-    execFileSync(command, [...rest, ...beside, "https://127.0.0.1:8445/"]);
-    expect((await requests()).map(({ what }) => what)).toEqual(["GET /"]);
+    const beside = (...args: string[]) => execFileSync(command, [...rest, "curl", "-sk", ...args]);
+    for (const name of ["selfsigned", "wrongname", "expired"]) {
+      beside("--resolve", `${name}.bad.test:443:127.0.0.1`, `https://${name}.bad.test/${name}`);
+    }
+    const ancient = ["--tls-max", "1.0", "--ciphers", "DEFAULT:@SECLEVEL=0", "--tlsv1.0"];
+    beside(...ancient, "https://127.0.0.1:8445/old");
+    expect((await requests()).map(({ what }) => what)).toEqual([
+      ...["GET /selfsigned", "GET /wrongname", "GET /expired", "GET /old"],
+    ]);
   });
 
   it("speak plain HTTP where a rule says so, and say why not elsewhere", async () => {

@@ -1,4 +1,16 @@
-import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
@@ -84,12 +96,35 @@ describe("a secret that never enters", () => {
     const events = JSON.stringify(await bench.client.events.list({ limit: 500 }));
     const { calls } = await sandbox.networkCalls();
     const shown = JSON.stringify([await bench.client.secrets.list(), await sandbox.refresh(), calls]);
-    for (const told of [events, shown, log.join("\n")]) expect(holds(told, KEY)).toEqual([]);
+    const headers = { authorization: `Bearer ${bench.gateway.apiKey}` };
+    const metrics = await (await bench.gateway.fetch("http://localhost/metrics", { headers })).text();
+    expect(metrics, "control: there are figures of it").toContain("sandboxer_sandboxes");
+    for (const told of [events, shown, metrics, log.join("\n")]) expect(holds(told, KEY)).toEqual([]);
     expect(events).toContain("secret.misused");
     const database =
       readFileSync(join(bench.home, "state.db"), "latin1") +
       readFileSync(join(bench.home, "state.db-wal"), "latin1");
     expect(database, "control: it is kept, sealed").toContain("sealed:1:");
+  });
+
+  it("SE-1 SE-6 it is in no layer, configuration or history of an image that is made of the sandbox", async () => {
+    const placeholder = text((await sandbox.run(["printenv", "MODEL_KEY"])).stdout).trim();
+    await sandbox.run(["sh", "-c", "echo kept-word > /home/user/kept; echo $MODEL_KEY > /home/user/mine"]);
+    const { id } = await sandbox.snapshot();
+    const dir = mkdtempSync(join(tmpdir(), "sandboxer-history-"));
+    const archive = join(dir, "snapshot.tar");
+    for await (const part of await bench.client.snapshots.export(id)) appendFileSync(archive, part);
+    execFileSync("tar", ["-xf", archive, "-C", dir]);
+    const files = walk(dir).filter(isRegular);
+    const read = files.map((path) => readFileSync(path, "latin1"));
+    const documents = read.filter((one) => one.startsWith("{"));
+    rmSync(dir, { recursive: true });
+    const layers = read.filter((one) => !one.startsWith("{")).join("");
+    expect(layers, "control: what was written inside is in a layer").toContain("kept-word");
+    expect(layers, "with what stood for the key").toContain(placeholder);
+    expect(documents.join(""), "control: so are its documents").toContain('"config"');
+    for (const one of read) expect(holds(one, KEY)).toEqual([]);
+    for (const one of documents) expect(holds(one, placeholder)).toEqual([]);
   });
 
   it("SE-7 what unseals it is its owner's alone, and no process of the gateway says it", async () => {
