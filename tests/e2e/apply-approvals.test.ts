@@ -9,7 +9,7 @@ import { type Engine, openEngine } from "../security/engine.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("an apply that somebody has to allow", () => {
   const folder = mkdtempSync(join(tmpdir(), "sandboxer-apply-"));

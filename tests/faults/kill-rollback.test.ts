@@ -10,7 +10,7 @@ import { endHold, expectNothingLeft, makeHome } from "./home.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const sh = async (sandbox: Sandbox, script: string) =>
   new TextDecoder().decode((await sandbox.run(["sh", "-c", script])).stdout);
@@ -48,7 +48,7 @@ async function settled(sandbox: Sandbox): Promise<number> {
     count = (await sandbox.workspace.points()).points.length;
     return true;
   };
-  await expect.poll(() => ask().catch(({ code }) => code), { timeout: 30_000, interval: 20 }).toBe(true);
+  await expect.poll(() => ask().catch(({ code }) => code), { timeout: 60_000, interval: 20 }).toBe(true);
   return count;
 }
 
@@ -108,7 +108,7 @@ describe("kill -9 while a workspace is rolled back", () => {
       await expect(doomed.workspace.rollback({ to: second })).rejects.toMatchObject({
         code: expect.stringMatching(/^(invalid_state|sandbox_gone|extension_unavailable|not_found)$/),
       });
-      await expect.poll(async () => (await doomed.refresh()).state, { timeout: 30_000 }).toBe("paused");
+      await expect.poll(async () => (await doomed.refresh()).state, { timeout: 60_000 }).toBe("paused");
       expect(await dying.end("SIGTERM")).toBe(0);
       await endHold(home, "SIGTERM");
 
