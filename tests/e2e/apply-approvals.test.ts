@@ -53,6 +53,8 @@ describe("an apply that somebody has to allow", () => {
     ["bytes that no patch shows", "\\0good", "\\0evil"],
   ])("is for the changes that were there when it was asked, and no later ones: %s", async (_, good, evil) => {
     writeFileSync(join(project, "file"), "as it was\n");
+    // What has the very stamp of the sandbox's beginning counts as changed, and stamps go in ticks.
+    await new Promise((resolve) => setTimeout(resolve, 50));
     const { id } = await core.create(agent, {
       workspace: { source: project },
       approvals: ["workspace.apply"],
