@@ -6,7 +6,7 @@ import { HOLDS, openWard, standAfterKill, standOf, WARD } from "./lab/ward.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 describe("EG-1 EG-14 SE-2 all that a guard is for", () => {
   let bench: Bench;

@@ -7,7 +7,7 @@ import { HOLDS, openWard, standAfterKill, standOf, WARD } from "./lab/ward.ts";
 
 const { describe, given } = await requires("docker", "linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 
 describe("EG-1 EG-14 SE-2 all that a guard is for, in a container", () => {
   let bench: Bench;

@@ -12,7 +12,7 @@ import { type Bench, openBench, text } from "./lab/sandbox.ts";
 
 const { describe, given } = await requires("docker", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("secrets and questions in a container", () => {
   let bench: Bench;
@@ -32,12 +32,12 @@ describe("secrets and questions in a container", () => {
       { rules },
       { image: { kind: "oci", ref: TEST_IMAGE }, secrets: ["MODEL_KEY"] },
     );
-  }, 180_000);
+  }, 300_000);
   afterAll(() => bench.close());
   beforeEach(() => bench.lab.clear());
 
   const ask = async (one: Sandbox, line: string) =>
-    text((await one.run(["sh", "-c", `curl -s --max-time 10 ${line}`], { timeoutMs: 20_000 })).stdout);
+    text((await one.run(["sh", "-c", `curl -s --max-time 60 ${line}`], { timeoutMs: 90_000 })).stdout);
   const model = (one: Sandbox) => ask(one, '-H "x-api-key: $MODEL_KEY" -d {} https://model.test/v1/messages');
   const requests = async () => (await bench.lab.look()).records.filter(({ kind }) => kind === "request");
 

@@ -7,7 +7,7 @@ import { type Bench, converse, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const NAME = "api.allowed.test";
 const HANDSHAKE = 22;

@@ -91,7 +91,7 @@ describe("a secret that never enters", () => {
     await expect.poll(isTold, { timeout: 30_000 }).toBe(true);
     const files = walk(bench.home).filter(isRegular);
     expect(files.some((path) => path.endsWith("state.db"))).toBe(true);
-    const holding = files.filter((path) => holds(readFileSync(path, "latin1"), KEY).length > 0);
+    const holding = files.filter((path) => holds(readOrNone(path), KEY).length > 0);
     expect(holding).toEqual([]);
     const events = JSON.stringify(await bench.client.events.list({ limit: 500 }));
     const { calls } = await sandbox.networkCalls();
@@ -187,7 +187,8 @@ function searchProcesses(engineDir: string, sandboxId: string, words: readonly s
 }
 
 function* memoryOf(pid: number): Generator<Buffer> {
-  const memory = openSync(`/proc/${pid}/mem`, "r");
+  const memory = openOrNone(`/proc/${pid}/mem`);
+  if (memory === undefined) return;
   try {
     for (const line of readOrNone(`/proc/${pid}/maps`).split("\n")) {
       const [, from, to] = /^([0-9a-f]+)-([0-9a-f]+) r/.exec(line) ?? [];
@@ -212,7 +213,23 @@ function isRegular(path: string): boolean {
 }
 
 function walk(dir: string): string[] {
-  return readdirSync(dir, { recursive: true, encoding: "utf8" }).map((name) => join(dir, name));
+  try {
+    return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
+      const path = join(dir, entry.name);
+      return entry.isDirectory() ? [path, ...walk(path)] : [path];
+    });
+  } catch {
+    return [];
+  }
+}
+
+/** Who has ended since has no memory. */
+function openOrNone(path: string): number | undefined {
+  try {
+    return openSync(path, "r");
+  } catch {
+    return undefined;
+  }
 }
 
 function readOrNone(path: string): string {

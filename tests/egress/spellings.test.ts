@@ -8,7 +8,7 @@ import { type Bench, converse, openBench } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const GATE = "198.18.0.1";
 const GET = (host: string) => `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
@@ -89,7 +89,7 @@ describe("names and addresses, however they are spelt", () => {
     const before = trap.caught();
     const answers = await converse(
       open,
-      SPELLINGS.flatMap((one) => everyWay(utf8(one)).map((talk) => ({ ...talk, wait: 8 }))),
+      SPELLINGS.flatMap((one) => everyWay(utf8(one)).map((talk) => ({ ...talk, wait: 20 }))),
     );
     expect(answers).toHaveLength(SPELLINGS.length * 3);
     expect(answers.flatMap(({ heard }) => heard).filter((said) => said.includes("hello from"))).toEqual([]);

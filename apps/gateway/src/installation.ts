@@ -16,6 +16,7 @@ import { createLocalExtension } from "@sandboxer/extensions/local";
 import { ensureBlockStore } from "./block-store.ts";
 import { loadConfig } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
+import { sweepDrafts } from "./drafts.ts";
 import { makeHome } from "./home.ts";
 import type { Log } from "./log.ts";
 import { openRootKey } from "./root-key.ts";
@@ -68,20 +69,23 @@ export async function openInstallation(
 ): Promise<Installation> {
   const { pool = 0, tethered = false, resident = false, failpoint = () => {} } = options;
   makeHome(home);
+  sweepDrafts(home);
   await ensureBlockStore(home);
   const config = options.config ?? (await loadConfig({ home }));
   const apiKey = openRootKey(home);
   const store = openSqliteStore(join(home, "state.db"), { syncsAtClose: tethered });
   try {
     await enrolRootKey(store, apiKey);
-    const extensions = [
+    const builtIn = [
       createLocalExtension({
         ...{ dir: join(home, "engine"), home, pool, failpoint },
         images: { ...config.images, isOpen },
       }),
       ...dockerExtensions(home, config),
-      ...(await loadExtensions(home, config.extensions)),
     ];
+    const signingKey = opened(() => openSigningKey(home));
+    // What stays says at its start that a key is no key; a short command seldom signs anything.
+    if (resident) signingKey();
     const guard = createGuard({
       boxdPath: findBoxd(),
       dir: join(home, "guard"),
@@ -90,7 +94,8 @@ export async function openInstallation(
     });
     const core = await createCore({
       store,
-      extensions,
+      builtIn,
+      extensions: await loadExtensions(home, config.extensions),
       prices: config.prices,
       allowUnsafeRuntime: config.allowUnsafeRuntime,
       sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
@@ -103,7 +108,13 @@ export async function openInstallation(
       failpoint,
       askPatienceMs: options.askPatienceMs,
       volumesDir: join(home, "volumes"),
-      snapshots: { dir: join(home, "snapshots"), privateKey: openSigningKey(home) },
+      snapshots: {
+        dir: join(home, "snapshots"),
+        get privateKey() {
+          return signingKey();
+        },
+        mostBytes: config.snapshots.maximumMiB * 2 ** 20,
+      },
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });
     const close = async () => {
@@ -116,6 +127,15 @@ export async function openInstallation(
     await store.close();
     throw error;
   }
+}
+
+/** Once, and when first asked for. */
+function opened<T extends object>(open: () => T): () => T {
+  let known: T | undefined;
+  return () => {
+    known ??= open();
+    return known;
+  };
 }
 
 /** Which resolvers the guard asks; this machine's, unless said otherwise. */

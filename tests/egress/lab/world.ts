@@ -116,6 +116,8 @@ const PACKERS: Readonly<Record<string, (text: string) => Buffer>> = {
   zstd: zstdCompressSync,
 };
 
+/** A client decides when its connection is over, however long a busy machine makes it wait. */
+const KEPT = { keepAliveTimeout: 0 };
 function note(socket: Socket): void {
   records.push({ kind: "connection", what: `${socket.localAddress}:${socket.localPort}` });
   live.add(socket);
@@ -123,7 +125,7 @@ function note(socket: Socket): void {
   socket.once("close", () => live.delete(socket));
 }
 
-createHttpServer((request, response) => void answer(request, response))
+createHttpServer(KEPT, (request, response) => void answer(request, response))
   .on("connection", note)
   .on("upgrade", (request, socket) => {
     records.push({ kind: "request", what: `UPGRADE ${request.url}`, headers: request.rawHeaders });
@@ -132,7 +134,7 @@ createHttpServer((request, response) => void answer(request, response))
   })
   .listen(80);
 createHttpsServer(
-  { SNICallback: (name, done) => done(null, contextFor(name)), ...authority.issue("default.test") },
+  { ...KEPT, SNICallback: (name, done) => done(null, contextFor(name)), ...authority.issue("default.test") },
   (request, response) => void answer(request, response),
 )
   .on("connection", note)

@@ -8,6 +8,8 @@ export interface ShelfOptions {
   readonly dir: string;
   /** Ed25519; vouches for what this installation made. */
   readonly privateKey: KeyObject;
+  /** Of all layers of one; 32 GiB, unless said. */
+  readonly mostBytes?: number;
 }
 
 type Viewer = Pick<Principal, "id" | "orgId">;
@@ -22,7 +24,7 @@ export interface Draft<Facts> {
 }
 
 /** Snapshots on disk, each a folder that is there as a whole or not at all. */
-export interface Shelf extends ShelfOptions {
+export interface Shelf extends Required<ShelfOptions> {
   pathOf(id: string): string;
   /** Makes one aside and puts it in its place when `fill` is done. */
   add(owner: Owner, id: string, fill: (dir: string) => Promise<Snapshot>): Promise<Snapshot>;
@@ -43,7 +45,8 @@ export interface Shelf extends ShelfOptions {
 
 const ID = /^snp_[a-z0-9]{20}$/;
 
-export function openShelf({ dir, privateKey }: ShelfOptions): Shelf {
+export function openShelf(options: ShelfOptions): Shelf {
+  const { dir, mostBytes = 32 * 2 ** 30 } = options;
   const pathOf = (id: string) => join(dir, id);
 
   const records = async () => {
@@ -85,7 +88,11 @@ export function openShelf({ dir, privateKey }: ShelfOptions): Shelf {
 
   return {
     dir,
-    privateKey,
+    // Asked for when it signs: whoever opens an installation need not read the key.
+    get privateKey() {
+      return options.privateKey;
+    },
+    mostBytes,
     pathOf,
     list,
     all: async () => (await records()).map(({ snapshot }) => snapshot),

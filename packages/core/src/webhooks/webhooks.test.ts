@@ -211,8 +211,10 @@ it("tries again in order, sends only what was asked for, and goes on after a res
   const after = await createCore({ store, extensions: [plain], webhookNetwork: patient, sealer });
   onTestFinished(() => after.close());
   await after.start();
-  await until(async () => received.length >= 2);
-  expect(received.map(({ body }) => JSON.parse(body).data.key.name)).toEqual(["one", "two"]);
+  // One that was on its way when the first gateway closed may come as well: no receiver hears an event only once.
+  const names = () => [...new Set(received.map(({ body }) => JSON.parse(body).data.key.name))];
+  await until(async () => names().length >= 2);
+  expect(names()).toEqual(["one", "two"]);
 });
 
 it.for([410, 500, 302])("gives up on a receiver that answers %i, and says so", async (status) => {
