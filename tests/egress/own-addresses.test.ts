@@ -65,6 +65,39 @@ describe("EG-5 this machine's own addresses", () => {
     expect(answers.slice(0, 3)).toEqual([denied, denied, denied]);
     expect(answers[3], "control: the neighbour's is one").toEqual([201, null]);
   });
+
+  it("EG-15 are nowhere that a registry leads to, unless the operator names them", () => {
+    const pulled = (isNamed: boolean) => {
+      const home = mkdtempSync(join(tmpdir(), "sandboxer-own-"));
+      const script = `
+        import { writeFileSync } from "node:fs";
+        import { createServer } from "node:http";
+        import { openGateway } from ${JSON.stringify(GATEWAY)};
+        const asked = [];
+        const serve = (host, answer) =>
+          new Promise((resolve) => {
+            const server = createServer(answer).listen(0, host, () => resolve(host + ":" + server.address().port));
+          });
+        const own = await serve("93.184.9.9", ({ url }, answer) => void (asked.push(url), answer.writeHead(404).end()));
+        const lead = { location: "http://" + own + "/led" };
+        const registry = await serve("127.0.0.1", (_, answer) => void answer.writeHead(307, lead).end());
+        const registries = ${isNamed} ? [registry, own] : [registry];
+        writeFileSync(${JSON.stringify(join(home, "config.yaml"))}, JSON.stringify({ images: { registries } }));
+        const gateway = await openGateway({ home: ${JSON.stringify(home)}, listen: false, log: () => {} });
+        const headers = { authorization: "Bearer " + gateway.apiKey, "content-type": "application/json" };
+        const body = JSON.stringify({ ref: registry + "/tools:1" });
+        const answer = await gateway.fetch("http://localhost/v1/images/pull", { method: "POST", headers, body });
+        const said = await answer.text();
+        await gateway.close();
+        console.log(JSON.stringify({ asked, isDenied: said.includes("policy_denied") }));
+        process.exit(0);`;
+      const answer = JSON.parse(inNetworkOfItsOwn(script));
+      rmSync(home, { recursive: true });
+      return answer;
+    };
+    expect(pulled(false)).toEqual({ asked: [], isDenied: true });
+    expect(pulled(true), "control: it is there to be asked").toEqual({ asked: ["/led"], isDenied: false });
+  });
 });
 
 function inNetworkOfItsOwn(script: string): string {

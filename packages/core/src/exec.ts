@@ -31,8 +31,9 @@ export async function exec(
   const request = parse(execRequestSchema, input);
   const { sandbox, box } = await reach(house, principal, "sandbox.exec", idOrName);
   if (request.pty) demand("pty", box.pty);
-  const { argv, cwd, user, env } = request;
-  const said = { argv, cwd, user, variables: Object.keys(env) };
+  const { argv, cwd, user, env, stdin, pty } = request;
+  // Of what is typed later nobody can be asked now: whoever decides is to know that there may be more.
+  const said = { argv, cwd, user, variables: Object.keys(env), ...((stdin || pty) && { reads: true }) };
   await needApproval(house, principal, "sandbox.exec", { sandbox, spec: sandbox.spec, said, exact: request });
   const { id: sandboxId, orgId } = sandbox;
   const attachment = await actingIn(house, principal, sandbox);

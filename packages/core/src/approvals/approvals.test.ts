@@ -40,6 +40,11 @@ it("an operation that is marked waits for somebody else, for exactly that, once"
   expect(await core.getApproval(root, first.id)).toMatchObject({
     action: { kind: "operation", operation: "sandbox.exec", said: { argv: ["true"] } },
   });
+  const reading = await refused(core.exec(agent, sandbox.id, { argv: ["true"], stdin: true }));
+  expect(reading.id, "one that reads what is typed later is another").not.toBe(first.id);
+  expect(await core.getApproval(root, reading.id)).toMatchObject({
+    action: { said: { argv: ["true"], reads: true } },
+  });
   expect((await refused(core.decideApproval(agent, first.id, { decision: "approve" }))).code).toBe(
     "policy_denied",
   );
