@@ -27,6 +27,7 @@ import type {
   ForkBody,
   IdentityChallenge,
   ImageQuery,
+  ImportedPolicy,
   ImportImageOptions,
   ImportOptions,
   KeptImage,
@@ -97,6 +98,8 @@ export interface Core {
   deprecateProfile(principal: Principal, ref: string): Promise<PublishedProfile>;
   /** A profile that fits what an audited sandbox used. Publishes nothing. */
   suggestProfile(principal: Principal, idOrName: string, name?: string): Promise<Suggestion>;
+  /** A profile of an OpenShell policy that allows nothing more, and what of the policy it is not. Publishes nothing. */
+  importPolicy(principal: Principal, policy: unknown, name?: string): Promise<ImportedPolicy>;
   create(principal: Principal, body: CreateBody, once?: Once): Promise<Sandbox>;
   /** Ends it and makes another that was asked for in the same words, under the same name. */
   recreate(principal: Principal, idOrName: string, once?: Once): Promise<Sandbox>;

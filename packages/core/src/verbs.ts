@@ -30,6 +30,7 @@ import { createOrg, listOrgs } from "./orgs.ts";
 import { pause } from "./pause.ts";
 import { enterPreview, openPreview } from "./preview.ts";
 import { listProfiles } from "./profiles/offers.ts";
+import { importPolicy } from "./profiles/openshell/import.ts";
 import { deprecateProfile, getProfile, publishProfile } from "./profiles/profiles.ts";
 import { suggestProfile } from "./profiles/suggest.ts";
 import { ps } from "./ps.ts";
@@ -73,6 +74,7 @@ export function verbsOf(verb: Verb): Omit<Core, "start" | "close"> {
     publishProfile: verb(publishProfile),
     deprecateProfile: verb(deprecateProfile),
     suggestProfile: verb(suggestProfile),
+    importPolicy: verb(importPolicy),
     create: verb(create),
     recreate: verb(recreate),
     reachability: verb(reachability),

@@ -43,7 +43,8 @@ export interface Shelf extends ShelfOptions {
 
 const ID = /^snp_[a-z0-9]{20}$/;
 
-export function openShelf({ dir, privateKey }: ShelfOptions): Shelf {
+export function openShelf(options: ShelfOptions): Shelf {
+  const { dir } = options;
   const pathOf = (id: string) => join(dir, id);
 
   const records = async () => {
@@ -85,7 +86,10 @@ export function openShelf({ dir, privateKey }: ShelfOptions): Shelf {
 
   return {
     dir,
-    privateKey,
+    // Asked for when it signs: whoever opens an installation need not read the key.
+    get privateKey() {
+      return options.privateKey;
+    },
     pathOf,
     list,
     all: async () => (await records()).map(({ snapshot }) => snapshot),
