@@ -98,6 +98,7 @@ const WAYS: Readonly<Record<Exclude<keyof Core, Inner | "start" | "close">, Ways
   diff: { rest: [`POST ${SANDBOX}/workspace/diff`], cli: ["diff"] },
   apply: { rest: [`POST ${SANDBOX}/workspace/apply`], cli: ["apply"] },
   rollback: { rest: [`POST ${SANDBOX}/workspace/rollback`], cli: ["rollback"] },
+  listPoints: { rest: [`GET ${SANDBOX}/workspace/points`], cli: ["rollback"] },
   sync: { rest: [`POST ${SANDBOX}/workspace/sync`], cli: ["sync"] },
   takeSnapshot: { rest: [`POST ${SANDBOX}/snapshots`], cli: ["snapshot"] },
   fork: { rest: [`POST ${SANDBOX}/fork`], cli: ["fork"] },

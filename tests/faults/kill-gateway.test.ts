@@ -25,6 +25,8 @@ const OTHER = [
   "start.",
   // By their whole names, as kill-snapshot.test.ts has them: a new one is not tested by itself.
   ...["snapshot.drafted", "snapshot.placed", "restore.begun", "restore.done", "fork.frozen"],
+  // As kill-rollback.test.ts has it.
+  "rollback.done",
   // As kill-planned.test.ts has them.
   ...["claim.planned", "claim.done", "recreate.ended"],
   "attach.",

@@ -113,6 +113,7 @@ export async function openInstallation(
         get privateKey() {
           return signingKey();
         },
+        mostBytes: config.snapshots.maximumMiB * 2 ** 20,
       },
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });

@@ -37,6 +37,7 @@ import type {
   OfferedProfile,
   Operation,
   Org,
+  Points,
   Principal,
   Probe,
   Process,
@@ -143,8 +144,10 @@ export interface Core {
   ): Promise<AsyncIterable<WorkspaceChange>>;
   /** Brings those changes to the host: all or nothing. */
   apply(principal: Principal, idOrName: string, options?: ApplyOptions): Promise<Applied>;
-  /** Takes them back inside. */
+  /** Takes them back inside: all, or what a run and those after it changed. */
   rollback(principal: Principal, idOrName: string, options?: RollbackOptions): Promise<RolledBack>;
+  /** Before which runs that can be. */
+  listPoints(principal: Principal, idOrName: string): Promise<Points>;
   /** Brings a mirror and the host's folder to the same, for what no command of ours has done. */
   sync(principal: Principal, idOrName: string): Promise<Synced>;
   /** All that a running sandbox ever wrote, as it is now. `create` takes it as `from`. */

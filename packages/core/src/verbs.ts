@@ -28,6 +28,7 @@ import { metrics } from "./metrics.ts";
 import { changeNetwork, networkCalls } from "./network/network.ts";
 import { createOrg, listOrgs } from "./orgs.ts";
 import { pause } from "./pause.ts";
+import { listPoints } from "./points.ts";
 import { enterPreview, openPreview } from "./preview.ts";
 import { listProfiles } from "./profiles/offers.ts";
 import { importPolicy } from "./profiles/openshell/import.ts";
@@ -152,6 +153,7 @@ function insideVerbs(verb: Verb) {
     diff: verb(diff),
     apply: verb(apply),
     rollback: verb(rollback),
+    listPoints: verb(listPoints),
     sync: verb(sync),
     takeSnapshot: verb(takeSnapshot),
     fork: verb(fork),
