@@ -1,7 +1,7 @@
 import { Sandbox } from "@e2b/code-interpreter";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
-import { type Door, openDoor } from "./door.ts";
+import { interpreting } from "./interpreting.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "languages");
 
@@ -42,28 +42,18 @@ const LANGUAGES = {
     says: 'System.out.println("größer"); System.err.println("no");',
     fails: 'throw new IllegalStateException("bad");',
     error: { name: "java.lang.IllegalStateException", value: "bad" },
-    variable: undefined,
+    variable: 'System.getenv().getOrDefault("FOR_ONE", "none")',
     long: "Thread.sleep(600_000);",
   },
 } as const;
 
 describe("more languages of E2B's code interpreter", () => {
-  let door: Door;
-  let sandbox: Sandbox;
-
-  beforeAll(async () => {
-    door = await openDoor();
-    sandbox = await Sandbox.create(door.options);
-  });
-  afterAll(async () => {
-    await sandbox?.kill();
-    await door?.close();
-  });
+  const at = interpreting();
 
   it.each(Object.entries(LANGUAGES))(
     "%s: names that stay, results, output, errors",
     async (language, does) => {
-      const run = (code: string, more = {}) => sandbox.runCode(code, { language, ...more });
+      const run = (code: string, more = {}) => at.sandbox.runCode(code, { language, ...more });
       expect(await run(does.names)).toMatchObject({ error: undefined, executionCount: 1 });
       const { text, error } = await run(does.value);
       expect(error).toBeUndefined();
@@ -74,7 +64,6 @@ describe("more languages of E2B's code interpreter", () => {
       expect((await run(does.fails)).error).toMatchObject(does.error);
       // Names are there after a failure too.
       expect((await run(does.value)).text).toContain("21");
-      if (does.variable === undefined) return;
       expect((await run(does.variable, { envs: { FOR_ONE: "it's ö" } })).text).toContain("it's ö");
       expect((await run(does.variable)).text).toContain("none");
     },
@@ -83,28 +72,26 @@ describe("more languages of E2B's code interpreter", () => {
   it.each(Object.entries(LANGUAGES))(
     "%s: keeps its names when a cell is interrupted",
     async (language, does) => {
-      await expect(sandbox.runCode(does.long, { language, timeoutMs: 4_000 })).rejects.toThrow();
-      expect((await sandbox.runCode(does.value, { language })).text).toContain("21");
+      await expect(at.sandbox.runCode(does.long, { language, timeoutMs: 4_000 })).rejects.toThrow();
+      expect((await at.sandbox.runCode(does.value, { language })).text).toContain("21");
     },
   );
 
   it.each(Object.entries(LANGUAGES))("%s: is found again by the next gateway", async (language, does) => {
-    await door.gateway.close();
-    door = await openDoor(door.home);
-    sandbox = await Sandbox.connect(sandbox.sandboxId, door.options);
-    expect((await sandbox.runCode(does.value, { language })).text).toContain("21");
+    await at.changeGateway();
+    expect((await at.sandbox.runCode(does.value, { language })).text).toContain("21");
   });
 
   it("takes a name in any case, and what ends within a cell for its end", async () => {
-    const context = await sandbox.createCodeContext({ language: "R" });
-    expect((await sandbox.runCode("x <- 1\n(x)\nx * 3", { context })).text).toBe("[1] 3");
-    expect((await sandbox.runCode('quit("no")', { context })).error?.name).toBe("ContextEnded");
-    expect((await sandbox.runCode("1 +", { language: "java" })).error?.name).toBe("CompilationError");
-    expect((await sandbox.runCode("{ a => [1, 2] }", { language: "perl" })).text).toContain("'a' => [");
+    const context = await at.sandbox.createCodeContext({ language: "R" });
+    expect((await at.sandbox.runCode("x <- 1\n(x)\nx * 3", { context })).text).toBe("[1] 3");
+    expect((await at.sandbox.runCode('quit("no")', { context })).error?.name).toBe("ContextEnded");
+    expect((await at.sandbox.runCode("1 +", { language: "java" })).error?.name).toBe("CompilationError");
+    expect((await at.sandbox.runCode("{ a => [1, 2] }", { language: "perl" })).text).toContain("'a' => [");
   });
 
   it("says which program a sandbox lacks", async () => {
-    const bare = await Sandbox.create({ ...door.options, envs: { PATH: "/nowhere" } });
+    const bare = await Sandbox.create({ ...at.door.options, envs: { PATH: "/nowhere" } });
     try {
       const programs = {
         python: "python3",
@@ -115,7 +102,7 @@ describe("more languages of E2B's code interpreter", () => {
         java: "jshell",
       };
       for (const [language, program] of Object.entries(programs)) {
-        const answer = await fetch(`${door.url}/execute`, {
+        const answer = await fetch(`${at.door.url}/execute`, {
           method: "POST",
           headers: { "E2b-Sandbox-Id": bare.sandboxId, "E2b-Sandbox-Port": "49999" },
           body: JSON.stringify({ code: "1", language }),

@@ -119,12 +119,8 @@ describe("AZ-1 what E2B's daemon would answer, for everybody who may not", () =>
     );
     const body = path.includes(".") && !path.startsWith("/files") ? "{}" : undefined;
     for (const bad of ["", "x", foreign, tenants.ownerKey, `${token}x`, token.split(".")[0] ?? ""]) {
-      const { status } = await inside(
-        path,
-        { "x-access-token": bad, "content-type": "application/json" },
-        body,
-      );
-      expect(status).toBe(401);
+      const refused = await inside(path, { "x-access-token": bad, "content-type": "application/json" }, body);
+      expect(refused).toMatchObject({ status: 401, json: { code: 401, message: expect.any(String) } });
     }
     const { status } = await inside(path, { "content-type": "application/json" }, body);
     expect(status).not.toBe(401);
@@ -196,7 +192,11 @@ describe("what is broken on purpose", () => {
   it("a message that is too large, of another kind, or for nobody", async () => {
     const json = { "content-type": "application/json" };
     const large = await inside("/process.Process/SendInput", json, Buffer.alloc(17 << 20, 0x20));
-    expect(large.json.code).toBe("resource_exhausted");
+    expect(large).toMatchObject({ status: 429, json: { code: "resource_exhausted" } });
+    const stream = { "content-type": "application/connect+json" };
+    const frames = await inside("/process.Process/Start", stream, frame(0, 17 << 20, " ".repeat(17 << 20)));
+    expect(frames).toMatchObject({ status: 200 });
+    expect(JSON.parse(frames.text.slice(5)).error.code).toBe("resource_exhausted");
     expect((await inside("/process.Process/List", { "content-type": "application/proto" }, "x")).status).toBe(
       415,
     );
@@ -225,6 +225,12 @@ describe("what is broken on purpose", () => {
     expect(await feed(start, data, message({ keepalive: {} }), data)).toBeUndefined();
     await cat.closeStdin();
     expect((await cat.wait()).stdout).toBe("fed\nfed\n");
+    const deaf = await sandbox.commands.run("sleep 600", { background: true });
+    const toDeaf = message({ start: { process: { pid: deaf.pid } } });
+    expect(await feed(toDeaf, data)).toBe("invalid_argument");
+    expect(await feed(toDeaf, message({ data: { input: { pty: "eA==" } } }))).toBe("invalid_argument");
+    expect(await feed(toDeaf), "control: it can be named").toBeUndefined();
+    expect(await deaf.kill()).toBe(true);
     expect(await feed(data)).toBe("invalid_argument");
     expect(await feed(start.subarray(0, 9))).toBe("invalid_argument");
     expect(await feed(frame(0, 4_000_000_000, "{}"))).toBe("resource_exhausted");
@@ -284,6 +290,56 @@ describe("what is broken on purpose", () => {
     expect(outside.status).toBe(404);
     const ghost = { "e2b-sandbox-id": "../../etc", "x-access-token": token };
     expect((await inside("/health", ghost)).status).toBe(401);
+  });
+
+  it("unknown users and odd names at /files, in E2B's own bodies, and honest odd ones as they are", async () => {
+    const nobody = { status: 401, json: { code: 401, message: expect.stringContaining("nobody-here") } };
+    const octets = { "content-type": "application/octet-stream" };
+    const authorization = `Basic ${Buffer.from("nobody-here:").toString("base64")}`;
+    expect(await inside("/files?path=a&username=nobody-here", {})).toMatchObject(nobody);
+    expect(await inside("/files?path=a", { authorization })).toMatchObject(nobody);
+    expect(await inside("/files?path=a&username=nobody-here", octets, "x")).toMatchObject(nobody);
+    for (const path of ["a%00b", "x".repeat(5_000), encodeURIComponent("ü".repeat(200))]) {
+      const bad = { status: 400, json: { code: 400, message: expect.any(String) } };
+      expect(await inside(`/files?path=${path}`, octets, "x"), path.slice(0, 20)).toMatchObject(bad);
+    }
+    expect(await inside("/files?path=nowhere", {})).toMatchObject({
+      status: 404,
+      json: { code: 404, message: expect.stringContaining("nowhere") },
+    });
+    for (const path of ["two\nlines", "-rf", "größer 100%", "a;b 'c' \"d\"", "\u{1f600}"]) {
+      expect((await inside(`/files?path=${encodeURIComponent(path)}`, octets, path)).status, path).toBe(200);
+      expect(await sandbox.files.read(path), path).toBe(path);
+      await sandbox.files.remove(path);
+    }
+  });
+
+  it("signatures that are expired, another's, or of another kind", async () => {
+    await sandbox.files.write("signed", "content");
+    const good = new URL(await sandbox.downloadUrl("signed", { useSignatureExpiration: 600 }));
+    expect(await (await fetch(good)).text(), "control").toBe("content");
+    const told = async (address: URL, method = "GET") => {
+      const answer = await fetch(address, { method, ...(method === "POST" && { body: "x" }) });
+      return { status: answer.status, json: await answer.json() };
+    };
+    const invalid = { status: 401, json: { code: 401, message: "invalid signature" } };
+    const expired = await sandbox.downloadUrl("signed", { useSignatureExpiration: -1 });
+    const late = { code: 401, message: "signature is already expired" };
+    expect(await told(new URL(expired))).toEqual({ status: 401, json: late });
+    expect(await told(good, "POST")).toEqual(invalid);
+    for (const [name, value] of [
+      ["path", "/etc/passwd"],
+      ["username", "root"],
+      ["signature_expiration", "99999999999"],
+      ["signature", "v1_"],
+      ["signature", `${good.searchParams.get("signature")}x`],
+    ] as const) {
+      const changed = new URL(good);
+      changed.searchParams.set(name, value);
+      expect(await told(changed), name).toEqual(invalid);
+    }
+    const theirs = await fetch(good, { headers: { "e2b-sandbox-id": other.sandboxId } });
+    expect({ status: theirs.status, json: await theirs.json() }, "another sandbox").toEqual(invalid);
   });
 
   it("methods that are not a path's, a body that is none, and a time that is none", async () => {

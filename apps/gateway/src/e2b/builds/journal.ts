@@ -1,20 +1,16 @@
-import { readFileSync } from "node:fs";
 import type { Principal } from "@sandboxer/contract";
 import { z } from "zod";
-import { writePrivately } from "../../home.ts";
+import { openKeptFile } from "./kept-file.ts";
 
 const MOST_KEPT = 1_000;
 
-const keptSchema = z.record(
-  z.string(),
-  z.object({
-    name: z.string(),
-    principalId: z.string(),
-    keyId: z.string(),
-    /** What it left was put away. */
-    cleared: z.boolean().optional(),
-  }),
-);
+const buildSchema = z.object({
+  name: z.string(),
+  principalId: z.string(),
+  keyId: z.string(),
+  /** What it left was put away. */
+  cleared: z.boolean().optional(),
+});
 
 export interface Interrupted {
   readonly id: string;
@@ -34,9 +30,8 @@ export interface Journal {
 }
 
 export function openJournal(file: string): Journal {
-  const kept = new Map(Object.entries(read(file)));
+  const { all: kept, write } = openKeptFile(file, buildSchema);
   const before = new Set(kept.keys());
-  const write = () => writePrivately(file, `${JSON.stringify(Object.fromEntries(kept))}\n`);
   const found = (id: string): Interrupted | undefined => {
     const one = before.has(id) ? kept.get(id) : undefined;
     return one && { id, ...one };
@@ -59,14 +54,4 @@ export function openJournal(file: string): Journal {
       write();
     },
   };
-}
-
-function read(file: string): z.output<typeof keptSchema> {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch {
-    return {};
-  }
-  return keptSchema.parse(JSON.parse(text));
 }

@@ -1,11 +1,10 @@
-import { readFileSync } from "node:fs";
 import type { Principal } from "@sandboxer/contract";
 import { z } from "zod";
-import { writePrivately } from "../../home.ts";
 import type { Built } from "./built.ts";
+import { openKeptFile } from "./kept-file.ts";
 
-/** `<org> <profile>:<tag>` to a version; `null` where it was taken away. */
-const keptSchema = z.record(z.string(), z.int().positive().nullable());
+/** By `<org> <profile>:<tag>`; `null` where it was taken away. */
+const versionSchema = z.int().positive().nullable();
 
 /** Which tag means which version: what builds said, and what was said afterwards, which is kept here. */
 export interface Tags {
@@ -15,7 +14,7 @@ export interface Tags {
 }
 
 export function openTags(file: string): Tags {
-  const kept = new Map(Object.entries(read(file)));
+  const { all: kept, write } = openKeptFile(file, versionSchema);
   return {
     of({ orgId }, versions) {
       const found = new Map<string, Built>();
@@ -35,17 +34,7 @@ export function openTags(file: string): Tags {
     },
     set({ orgId }, { name }, tag, version) {
       kept.set(`${orgId} ${name}:${tag}`, version);
-      writePrivately(file, `${JSON.stringify(Object.fromEntries(kept))}\n`);
+      write();
     },
   };
-}
-
-function read(file: string): z.output<typeof keptSchema> {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch {
-    return {};
-  }
-  return keptSchema.parse(JSON.parse(text));
 }

@@ -2,11 +2,9 @@ import { Buffer } from "node:buffer";
 import type { Exit, Process, ProcessEvent } from "@sandboxer/contract";
 import { SandboxerError } from "@sandboxer/contract";
 import { within } from "../../rest/silence.ts";
-import { header } from "../exchange.ts";
 import type { FrameStream } from "./frame.ts";
+import { silenceMs } from "./keepalive.ts";
 import type { Visit } from "./visit.ts";
-
-const DEFAULT_KEEPALIVE_S = 90;
 
 /** As Go's `os.Signal` says it, which is what envd passes on. */
 const SIGNALS: Readonly<Record<string, string>> = {
@@ -45,11 +43,6 @@ export async function carry(visit: Visit, process: Process, how: Carrying): Prom
     outgoing.off("close", leave);
     release();
   }
-}
-
-function silenceMs(visit: Visit): number {
-  const seconds = Number(header(visit, "keepalive-ping-interval") ?? DEFAULT_KEEPALIVE_S);
-  return (seconds > 0 && seconds <= 3_600 ? seconds : DEFAULT_KEEPALIVE_S) * 1_000;
 }
 
 /** What it says, and `undefined` when it has been silent for so long. */

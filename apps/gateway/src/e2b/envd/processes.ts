@@ -109,18 +109,23 @@ async function find(visit: Visit, wanted: Selector, isOver: "too" | "not" = "not
   throw new SandboxerError("not_found", `process with ${name} not found`);
 }
 
-/** To write to it: nothing is taken that it would never read. */
-async function reach(visit: Visit, wanted: Selector, kind?: "stdin" | "pty"): Promise<Process> {
-  const { ground, principal, sandbox } = visit;
-  const { id, pid = 0 } = await find(visit, wanted);
-  const { input = kind } = keptIn(visit).get(pid) ?? {};
-  if (kind && input !== kind) {
-    throw new SandboxerError("invalid_request", `this process was started without ${kind}`);
-  }
-  return ground.processes.reach(principal, sandbox.id, id);
+type Kind = "stdin" | "pty";
+const kindOf = (given: z.output<typeof input>): Kind => ("stdin" in given ? "stdin" : "pty");
+
+/** Nothing is taken that it would never read. Of one that another gateway has started, only this is known. */
+function refuseDeaf(visit: Visit, { pid = 0, pty: isTerminal }: ProcessInfo, kind: Kind): void {
+  const { input = isTerminal ? "pty" : "stdin" } = keptIn(visit).get(pid) ?? {};
+  if (input === kind) return;
+  throw new SandboxerError("invalid_request", `this process was started without ${kind}`);
 }
 
-const kindOf = (given: z.output<typeof input>) => ("stdin" in given ? "stdin" : "pty");
+/** To write to it, or to signal it. */
+async function reach(visit: Visit, wanted: Selector, kind?: Kind): Promise<Process> {
+  const { ground, principal, sandbox } = visit;
+  const found = await find(visit, wanted);
+  if (kind) refuseDeaf(visit, found, kind);
+  return ground.processes.reach(principal, sandbox.id, found.id);
+}
 
 export const processRpcs: Readonly<Record<string, Rpc>> = {
   "/process.Process/Start": streaming(
@@ -174,13 +179,16 @@ export const processRpcs: Readonly<Record<string, Rpc>> = {
       z.object({ keepalive: z.object({}) }),
     ]),
     async (visit, messages) => {
-      let process: Process | undefined;
+      const { ground, principal, sandbox } = visit;
+      let fed: { readonly info: ProcessInfo; readonly process: Process } | undefined;
       for await (const message of messages) {
-        if ("start" in message) process = await reach(visit, message.start.process);
-        else if ("data" in message) {
-          if (!process)
-            throw new SandboxerError("invalid_request", "input came before its process was named");
-          await process.writeStdin(bytesOf(message.data.input));
+        if ("start" in message) {
+          const info = await find(visit, message.start.process);
+          fed = { info, process: await ground.processes.reach(principal, sandbox.id, info.id) };
+        } else if ("data" in message) {
+          if (!fed) throw new SandboxerError("invalid_request", "input came before its process was named");
+          refuseDeaf(visit, fed.info, kindOf(message.data.input));
+          await fed.process.writeStdin(bytesOf(message.data.input));
         }
       }
       return {};

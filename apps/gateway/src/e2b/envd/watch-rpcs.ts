@@ -2,12 +2,11 @@ import { randomUUID } from "node:crypto";
 import { SandboxerError } from "@sandboxer/contract";
 import { z } from "zod";
 import { within } from "../../rest/silence.ts";
-import { header } from "../exchange.ts";
+import { silenceMs } from "./keepalive.ts";
 import { type Rpc, streaming, unary } from "./rpc.ts";
 import type { Visit } from "./visit.ts";
 import { openWatch, type Watching, watchRequest } from "./watch.ts";
 
-const DEFAULT_KEEPALIVE_S = 90;
 const MOST_EVENTS = 10_000;
 const MOST_WATCHERS = 64;
 
@@ -55,11 +54,10 @@ export const watchRpcs: Readonly<Record<string, Rpc>> = {
     visit.outgoing.once("close", () => watching.close());
     const frames = open();
     await frames.send({ start: {} });
-    const silentMs = Number(header(visit, "keepalive-ping-interval") ?? DEFAULT_KEEPALIVE_S) * 1_000;
     const iterator = watching.events[Symbol.asyncIterator]();
     let waiting = iterator.next();
     while (!visit.outgoing.destroyed) {
-      const came = await within(silentMs, waiting);
+      const came = await within(silenceMs(visit), waiting);
       if (came?.done) return;
       await frames.send(came ? { filesystem: came.value } : { keepalive: {} });
       if (came) waiting = iterator.next();

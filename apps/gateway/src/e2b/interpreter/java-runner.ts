@@ -1,10 +1,11 @@
 /**
- * Cells of Java, in the JDK's own shell within one process: declarations and values stay. Variables
- * of the environment cannot be changed there. What the mark carries is told in `translate.ts`.
+ * Cells of Java, in the JDK's own shell within one process: declarations and values stay. Java offers
+ * no way to change a variable of its own environment, so the map behind it is opened, for programs
+ * that a cell starts too. What the mark carries is told in `translate.ts`.
  */
 export const javaRunner = (mark: string): string => String.raw`
 import java.io.*;
-import java.lang.reflect.Proxy;
+import java.lang.reflect.*;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.*;
@@ -13,6 +14,15 @@ import jdk.jshell.*;
 class Cells {
   static final JShell SHELL = JShell.builder().executionEngine("local").build();
   static final Map<String, String> told = new LinkedHashMap<>();
+
+  @SuppressWarnings("unchecked")
+  static Map<String, String> environment() throws ReflectiveOperationException {
+    Field kept = Class.forName("java.lang.ProcessEnvironment").getDeclaredField("theEnvironment");
+    Constructor<?> view = Class.forName("java.lang.ProcessEnvironment$StringEnvironment").getDeclaredConstructor(Map.class);
+    kept.setAccessible(true);
+    view.setAccessible(true);
+    return (Map<String, String>) view.newInstance(kept.get(null));
+  }
 
   public static void main(String[] given) throws Exception {
     for (String name : "io math net nio.file util util.concurrent util.function util.regex util.stream".split(" "))
@@ -29,7 +39,8 @@ class Cells {
     for (String line; (line = cells.readLine()) != null;) {
       told.clear();
       told.put("count", String.valueOf(++count));
-      run(text(line.split(" ")[0]));
+      String[] words = line.split(" ");
+      runWith(Arrays.stream(words).skip(1).map(word -> word.split("=", 2)).toList(), text(words[0]));
       StringJoiner form = new StringJoiner("&");
       told.forEach((name, value) -> form.add(name + "=" + URLEncoder.encode(value, StandardCharsets.UTF_8)));
       System.out.print("${mark} " + form + "\n");
@@ -38,6 +49,24 @@ class Cells {
       System.err.flush();
     }
     System.exit(0);
+  }
+
+  static void runWith(List<String[]> given, String code) throws ReflectiveOperationException {
+    if (given.isEmpty()) {
+      run(code);
+      return;
+    }
+    Map<String, String> environment = environment(), before = new HashMap<>(System.getenv());
+    try {
+      for (String[] one : given) environment.put(text(one[0]), text(one[1]));
+      run(code);
+    } finally {
+      for (String[] one : given) {
+        String name = text(one[0]), value = before.get(name);
+        if (value == null) environment.remove(name);
+        else environment.put(name, value);
+      }
+    }
   }
 
   static void run(String code) {
@@ -87,6 +116,6 @@ class Cells {
 export const WITH_SOURCE = [
   "/bin/bash",
   "-c",
-  'file=$(mktemp) && printf %s "$1" >"$file" && exec 3<"$file" && rm "$file" && shift && exec java -Dfile.encoding=UTF-8 --add-modules jdk.jshell --source 17 /dev/fd/3 "$@"',
+  'file=$(mktemp) && printf %s "$1" >"$file" && exec 3<"$file" && rm "$file" && shift && exec java -Dfile.encoding=UTF-8 --add-opens java.base/java.lang=ALL-UNNAMED --add-modules jdk.jshell --source 17 /dev/fd/3 "$@"',
   "bash",
 ] as const;
