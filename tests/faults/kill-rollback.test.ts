@@ -119,7 +119,7 @@ describe("kill -9 while a workspace is rolled back", () => {
       expect(await sh(sandbox, SEEN)).toBe(before);
       await sandbox.destroy();
       expect(await end("SIGTERM")).toBe(0);
-        await expectNothingLeft(home);
+      await expectNothingLeft(home);
     },
   );
 });
