@@ -19,7 +19,8 @@ export interface Engine {
   readonly directory: string;
   /** With a copy of this folder to work on, where one is named. */
   create(workspace?: string): Promise<Box>;
-  run(box: Box, argv: string[]): Promise<void>;
+  /** With a point of its workspace before it, where so many are kept. */
+  run(box: Box, argv: string[], points?: number): Promise<void>;
   runTrue(box: Box): Promise<void>;
   destroy(box: Box): Promise<void>;
   close(): Promise<void>;
@@ -55,9 +56,9 @@ export async function openEngine({ rootfs, scratch }: Place, pool = 0): Promise<
   };
 }
 
-async function run(box: Box, argv: string[]): Promise<void> {
+async function run(box: Box, argv: string[], points?: number): Promise<void> {
   const request: ExecRequest = { argv, env: {}, stdin: false };
-  const { exit } = await collect(await box.exec(request, "bench"));
+  const { exit } = await collect(await box.exec(request, "bench", points));
   if (exit.kind !== "exited" || exit.code !== 0) {
     throw new Error(`${argv[0]} ended with ${JSON.stringify(exit)}`);
   }

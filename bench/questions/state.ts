@@ -1,13 +1,15 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Box } from "@sandboxer/contract";
-import { openEngine } from "../ours/engine.ts";
+import { type Engine, openEngine } from "../ours/engine.ts";
 import type { Question } from "../question.ts";
 import { type Statistics, statistics } from "../statistics.ts";
 
 const FOLDERS = 1_000;
 const FILES_EACH = 100;
 const CHANGES = 1_000;
+
+const ms = (value: number) => value.toFixed(1);
 
 /** What a large project costs: to work on a copy of it, and to say what was changed. */
 export const question: Question = {
@@ -35,6 +37,7 @@ export const question: Question = {
     }
 
     const box = await engine.create(project);
+    const fresh = await timeRuns(engine, box, rounds);
     await engine.run(box, ["sh", "-c", `for i in $(seq 1 ${CHANGES}); do echo new >> f$i/file1; done`]);
     const diffs = { names: [] as number[], patch: [] as number[] };
     for (const detail of ["names", "patch"] as const) {
@@ -45,21 +48,45 @@ export const question: Question = {
         if (count !== CHANGES) throw new Error(`${count} changes were told`);
       }
     }
+    const changed = await timeRuns(engine, box, rounds);
     box.close();
+    const more = ({ plain, pointed }: Runs) =>
+      `${plain.toFixed(2)} ms, ${(pointed - plain).toFixed(2)} more with a point before it`;
     const measures = Object.fromEntries(
       Object.entries({ ...samples, ...diffs }).map(([name, each]) => [name, statistics(each)]),
     ) as Record<"plain" | "workspace" | "names" | "patch", Statistics>;
-    const ms = (value: number) => value.toFixed(1);
     return {
-      data: { files: FOLDERS * FILES_EACH, changes: CHANGES, measures },
+      data: { files: FOLDERS * FILES_EACH, changes: CHANGES, measures, runs: { fresh, changed } },
       lines: [
         `create: ${ms(measures.plain.medianMs)} ms; over ${FOLDERS * FILES_EACH} files copy-on-write: ` +
           `${ms(measures.workspace.medianMs)} ms, ${ms(measures.workspace.medianMs - measures.plain.medianMs)} more (goal ≤ 10)`,
         `diff of ${CHANGES} changes: ${ms(measures.names.medianMs)} ms, with patches ${ms(measures.patch.medianMs)} ms (goal < 1,000)`,
+        `a run, nothing changed yet: ${more(fresh)}; with ${CHANGES} changes in as many folders: ${more(changed)}`,
       ],
     };
   },
 };
+
+interface Runs {
+  readonly plain: number;
+  readonly pointed: number;
+}
+
+/** Medians of runs with and without a point, in turns. */
+async function timeRuns(engine: Engine, box: Box, rounds: number): Promise<Runs> {
+  const samples = { plain: [] as number[], pointed: [] as number[] };
+  for (let round = -3; round < rounds; round += 1) {
+    for (const [name, points] of [
+      ["plain", undefined],
+      ["pointed", 32],
+    ] as const) {
+      const begun = performance.now();
+      await engine.run(box, ["true"], points);
+      if (round >= 0) samples[name].push(performance.now() - begun);
+    }
+  }
+  return { plain: statistics(samples.plain).medianMs, pointed: statistics(samples.pointed).medianMs };
+}
 
 function writeProject(project: string): void {
   for (let folder = 1; folder <= FOLDERS; folder += 1) {

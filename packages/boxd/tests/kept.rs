@@ -244,3 +244,50 @@ fn re_1_a_hold_that_dies_while_stopping_or_starting_leaves_the_one_or_the_other(
         wait_until("all of it is gone", || world.is_empty());
     });
 }
+
+#[test]
+fn what_is_half_written_is_gone_before_a_stop() {
+    in_every_mode(|world| {
+        let request = kept(world, &id("settle"));
+        let mut writing = world.create_with(request.clone()).unwrap();
+        let file = writing.open(json!({"op": "write", "path": "half"}));
+        let archive = writing.open(json!({"op": "unpack", "path": "/home/user"}));
+        let entry = tar_header("part", 4096);
+        for (stream, bytes) in [(file, &b"some"[..]), (archive, &entry[..]), (archive, b"some")] {
+            writing.data(stream, bytes);
+        }
+        let mut stopping = world.reconnect(&id("settle"));
+        let listed = "ls -A ~";
+        wait_until("both have begun", || stopping.sh(listed).text().lines().count() == 2);
+        stopping.ask(json!({"op": "settle"})).end();
+        for stream in [file, archive] {
+            assert_eq!(writing.finish(stream).code(), "busy");
+        }
+        assert_eq!(stopping.sh(listed).text(), "");
+        assert_eq!(writing.ask(json!({"op": "write", "path": "more"})).code(), "busy");
+        // It was not stopped after all.
+        drop(stopping);
+        wait_until("it takes files again", || {
+            writing.ask_with(json!({"op": "write", "path": "more"}), b"more").code() == ""
+        });
+        assert_eq!(writing.sh("cat ~/more").text(), "more");
+    });
+}
+
+/// Of a file that is to come.
+fn tar_header(name: &str, size: usize) -> [u8; 512] {
+    let mut header = [0; 512];
+    let mut put =
+        |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
+    put(0, name);
+    put(100, "0000644\0");
+    put(124, &format!("{size:011o}"));
+    put(136, "00000000000");
+    put(148, "        ");
+    put(156, "0");
+    put(257, "ustar\0");
+    put(263, "00");
+    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    header
+}

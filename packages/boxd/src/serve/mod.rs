@@ -23,6 +23,7 @@ mod process;
 mod pump;
 mod reap;
 mod scratch;
+mod settle;
 mod source;
 mod start;
 mod stream;

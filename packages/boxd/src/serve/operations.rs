@@ -81,7 +81,9 @@ impl Server {
             }
             ServeRequest::Signal { process, signal } => self.signal(&process, &signal),
             ServeRequest::Resize { process, size } => self.resize(&process, size),
+            ServeRequest::Settle => Ok(self.settle(id)),
             ServeRequest::Files(request, asked) => {
+                self.refuse_if_settled(&request)?;
                 let user = users::find(asked.as_deref(), self.identity)?;
                 files::begin(request, user, self.identity)
             }

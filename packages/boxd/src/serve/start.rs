@@ -150,6 +150,7 @@ fn start(
         directory: None,
         ends_at: None,
         is_ending: false,
+        settled_by: None,
         is_alone: false,
         is_untidy: true,
     };

@@ -61,6 +61,8 @@ pub struct Server {
     pub ends_at: Option<Instant>,
     /// Told to end: leaves when everybody else has.
     pub is_ending: bool,
+    /// Who is about to stop the sandbox: what would be half is not begun.
+    pub settled_by: Option<u32>,
     /// Something was done since the last rest.
     pub is_untidy: bool,
     /// When last looked, there was nobody else.
@@ -193,6 +195,7 @@ impl Server {
             }
         }
         self.take_back(number);
+        self.settled_by = self.settled_by.filter(|&by| by != number);
         if self.listener.is_none() && self.connections.is_empty() {
             // Over standard streams nobody can come back.
             process::exit_now(0);

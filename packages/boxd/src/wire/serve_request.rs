@@ -36,6 +36,7 @@ pub enum ServeRequest {
         id: String,
         env: Dictionary,
     },
+    Settle,
     Workspace(WorkspaceRequest),
     Rollback {
         to: To,
@@ -140,6 +141,7 @@ impl ServeRequest {
                 paths: fields.texts("paths")?,
                 limits: Limits::parse(fields.object_if_any("limits")?)?,
             }),
+            "settle" => ServeRequest::Settle,
             "points" => ServeRequest::Workspace(WorkspaceRequest::Points),
             "rollback" => {
                 ServeRequest::Rollback { to: To::Beginning, paths: fields.texts("paths")? }

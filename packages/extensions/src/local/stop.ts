@@ -5,6 +5,7 @@ import type { Connection } from "../_kit/boxd/index.ts";
 import { membersOf, type Workshop } from "./create.ts";
 import { heldBoxes } from "./held.ts";
 import { describeLacking, lackingFor } from "./limits.ts";
+import { settle } from "./settle.ts";
 
 /** The kernel lets go of a disk a moment after its sandbox; then it can be had again. */
 const AGAIN_AFTER_MS = 20;
@@ -50,7 +51,13 @@ export function stopThrough(
   return {
     async stop(ref) {
       hold.untether(ref);
-      await hold.call("stop", { id: ref, graceMs: 0 });
+      const [held] = await heldBoxes(hold, "", ref);
+      const release = held && !held.paused ? await settle(hold.socketOf(ref)) : undefined;
+      try {
+        await hold.call("stop", { id: ref, graceMs: 0 });
+      } finally {
+        release?.();
+      }
     },
     async start(spec, context) {
       const { members } = await membersOf(workshop, spec, context);

@@ -168,6 +168,26 @@ impl Landing {
     }
 }
 
+impl Drop for Landing {
+    /// A file of which only a part has come is none.
+    fn drop(&mut self) {
+        let Some((file, whole, _)) = self.current.take() else {
+            return;
+        };
+        let Some(name) = whole.file_name() else {
+            return;
+        };
+        let parent = folders::here(whole.parent());
+        if let Ok(parent) = path::open_directory(self.base.as_fd(), parent, PLAIN)
+            && let (Ok(part), Ok(found)) =
+                (path::stat(file.as_fd(), ""), path::stat(parent.as_fd(), name))
+            && (part.st_dev, part.st_ino) == (found.st_dev, found.st_ino)
+        {
+            let _ = path::unlink(parent.as_fd(), name);
+        }
+    }
+}
+
 impl Sink for Landing {
     type Error = Failure;
 
