@@ -55,6 +55,9 @@ describe("snapshots and forks from the command line", () => {
       ({ name }: { name: string }) => name === "child",
     );
     expect(child.parentId).toBe(snapshot.id);
+    const labelled = await said(here, "snapshots", "ls", "-l", "of=tests");
+    expect(labelled).toMatch(/^ID .* PARENT .* LABELS\nsnp_\S+ +base .* of=tests$/);
+    expect(await said(here, "snapshots", "ls", "-l", "of=tests", "-l", "other=1", "--json")).toBe("[]");
     expect((await here.run(["snapshot", "copy", "--name", "child"])).stderr).toContain(
       "a snapshot named child",
     );
@@ -128,6 +131,8 @@ describe("snapshots and forks from the command line", () => {
       details: { signer: expect.stringMatching(/^sha256:/) },
     });
     await said(there, "snapshots", "import", file, "--trust", error.details.signer, "--name", "taken");
+    const [taken] = JSON.parse(await said(there, "snapshots", "ls", "-l", "of=tests", "--json"));
+    expect(taken, "its labels came along").toMatchObject({ name: "taken", labels: { of: "tests" } });
     await said(there, "create", "--name", "elsewhere", "--from", "taken");
     expect(await sh(there, "elsewhere", "cat ~/link")).toBe("one");
     // Its own is trusted without a word.
