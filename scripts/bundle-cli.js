@@ -15,13 +15,54 @@ const KEPT_MS = 7 * 24 * 3_600_000;
  * along: `node:process` opens all three standard streams, `node:util` loads threads.
  * @type {Readonly<Record<string, string>>}
  */
-const BY_NEED = {
+const BY_NEED_OF_COMMANDER = {
   "node:process": "export default globalThis.process;",
   "node:child_process": `export default {
     spawn: (...given) => process.getBuiltinModule("node:child_process").spawn(...given),
   };`,
   "node:util": `export const stripVTControlCharacters = (text) =>
     process.getBuiltinModule("node:util").stripVTControlCharacters(text);`,
+};
+
+/** Parts of Node that a short command seldom calls; a name that is missing here fails the bundling. */
+const BY_NEED = {
+  "node:zlib": [
+    "brotliDecompressSync",
+    "createBrotliDecompress",
+    "createGunzip",
+    "createInflate",
+    "createZstdDecompress",
+    "deflateSync",
+    "gunzipSync",
+    "inflateSync",
+    "zstdDecompressSync",
+  ],
+  "node:child_process": ["execFile", "spawn"],
+};
+
+/**
+ * A module of functions that load the part when they are called. Who promises what one of them gives
+ * promises what the part itself would: `execFile` has its own way of it.
+ * @param {string} part
+ * @param {readonly string[]} names
+ */
+function loadedWhenCalled(part, names) {
+  const functions = names.map(
+    (name) => `export const ${name} = (...given) => part().${name}(...given);
+      ${name}[Symbol.for("nodejs.util.promisify.custom")] = (...given) =>
+        process.getBuiltinModule("node:util").promisify(part().${name})(...given);`,
+  );
+  return [`const part = () => process.getBuiltinModule("${part}");`, ...functions].join("\n");
+}
+
+/** By the name of a module that has no file. @type {Record<string, string>} */
+const VIRTUAL = {
+  ...Object.fromEntries(
+    Object.entries(BY_NEED_OF_COMMANDER).map(([part, code]) => [`\0commander/${part}`, code]),
+  ),
+  ...Object.fromEntries(
+    Object.entries(BY_NEED).map(([part, names]) => [`\0${part}`, loadedWhenCalled(part, names)]),
+  ),
 };
 
 const [rolldown, parser] = await Promise.all([import("rolldown"), import("rolldown/parseAst")]).catch(
@@ -48,8 +89,8 @@ async function bundle(build, parseAst) {
       {
         name: "by-need",
         resolveId: (id, importer = "") =>
-          id in BY_NEED && importer.includes("commander") ? `\0${id}` : undefined,
-        load: (id) => BY_NEED[id.slice(1)],
+          [importer.includes("commander") ? `\0commander/${id}` : `\0${id}`].find((name) => name in VIRTUAL),
+        load: (id) => VIRTUAL[id],
       },
       {
         name: "sources",

@@ -16,6 +16,7 @@ import { createLocalExtension } from "@sandboxer/extensions/local";
 import { ensureBlockStore } from "./block-store.ts";
 import { loadConfig } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
+import { sweepDrafts } from "./drafts.ts";
 import { makeHome } from "./home.ts";
 import type { Log } from "./log.ts";
 import { openRootKey } from "./root-key.ts";
@@ -57,6 +58,9 @@ function dockerExtensions(home: string, { docker: { gvisor, ...options } }: Conf
   ];
 }
 
+/** As the guard judges: this machine's own addresses are nobody else's, whatever network they are in. */
+const isOpen = (address: string): boolean => reachOf(address) === "open";
+
 /** What one home stands on: its store, its extensions and the core. The only place that names extensions. */
 export async function openInstallation(
   home: string,
@@ -65,17 +69,23 @@ export async function openInstallation(
 ): Promise<Installation> {
   const { pool = 0, tethered = false, resident = false, failpoint = () => {} } = options;
   makeHome(home);
+  sweepDrafts(home);
   await ensureBlockStore(home);
   const config = options.config ?? (await loadConfig({ home }));
   const apiKey = openRootKey(home);
   const store = openSqliteStore(join(home, "state.db"), { syncsAtClose: tethered });
   try {
     await enrolRootKey(store, apiKey);
-    const extensions = [
-      createLocalExtension({ dir: join(home, "engine"), home, pool, failpoint, images: config.images }),
+    const builtIn = [
+      createLocalExtension({
+        ...{ dir: join(home, "engine"), home, pool, failpoint },
+        images: { ...config.images, isOpen },
+      }),
       ...dockerExtensions(home, config),
-      ...(await loadExtensions(home, config.extensions)),
     ];
+    const signingKey = opened(() => openSigningKey(home));
+    // What stays says at its start that a key is no key; a short command seldom signs anything.
+    if (resident) signingKey();
     const guard = createGuard({
       boxdPath: findBoxd(),
       dir: join(home, "guard"),
@@ -84,7 +94,8 @@ export async function openInstallation(
     });
     const core = await createCore({
       store,
-      extensions,
+      builtIn,
+      extensions: await loadExtensions(home, config.extensions),
       prices: config.prices,
       allowUnsafeRuntime: config.allowUnsafeRuntime,
       sealer: createSealer(openKeyFile(join(home, "secrets.key"))),
@@ -93,14 +104,15 @@ export async function openInstallation(
       tethered,
       resident,
       guard,
-      // As the guard judges: this machine's own addresses are no receivers, whatever network they are in.
-      webhookNetwork: { ...OPEN_INTERNET, isAllowed: (address) => reachOf(address) === "open" },
+      webhookNetwork: { ...OPEN_INTERNET, isAllowed: isOpen },
       failpoint,
       askPatienceMs: options.askPatienceMs,
       volumesDir: join(home, "volumes"),
       snapshots: {
         dir: join(home, "snapshots"),
-        privateKey: openSigningKey(home),
+        get privateKey() {
+          return signingKey();
+        },
         mostBytes: config.snapshots.maximumMiB * 2 ** 20,
       },
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
@@ -115,6 +127,15 @@ export async function openInstallation(
     await store.close();
     throw error;
   }
+}
+
+/** Once, and when first asked for. */
+function opened<T extends object>(open: () => T): () => T {
+  let known: T | undefined;
+  return () => {
+    known ??= open();
+    return known;
+  };
 }
 
 /** Which resolvers the guard asks; this machine's, unless said otherwise. */

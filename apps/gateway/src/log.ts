@@ -17,7 +17,7 @@ export interface LogOptions {
 }
 
 /**
- * A record a line, to a file or to standard error. JSON escapes what a terminal would obey. Lines
+ * A record a line, to a file or to standard error, with nothing in it that a terminal obeys. Lines
  * leave together after the answers they tell of, so that no client waits for a log; errors at once.
  */
 export function createLog({ file, format }: LogOptions = {}): Log {
@@ -44,8 +44,11 @@ export function createLog({ file, format }: LogOptions = {}): Log {
   };
 }
 
+/** What JSON lets stand although terminals obey it: a second set of controls, and marks that turn text around. */
+const OBEYED = /[\x7f-\x9f\p{Bidi_Control}\u2028\u2029]/gu;
+
 function jsonLine(record: LogRecord, at: Date): string {
-  return JSON.stringify({ at: at.toISOString(), ...record });
+  return JSON.stringify({ at: at.toISOString(), ...record }).replace(OBEYED, escaped);
 }
 
 /** `12:03:04 request GET /health 200 0.4ms req_…`, then whatever else is known. */

@@ -37,6 +37,8 @@ export interface CoreOptions {
   /** Stays open when core closes: who opened it closes it. */
   readonly store: Store;
   readonly extensions: readonly Extension[];
+  /** Further ones, which come with this release: its tests have checked their manifests. */
+  readonly builtIn?: readonly Extension[];
   /** Told of what goes wrong in the background; a process warning, unless said otherwise. */
   readonly report?: Report;
   readonly clock?: Clock;
@@ -77,7 +79,7 @@ export async function openHouse(options: CoreOptions, onBroken: (sandboxId: stri
   const { store, extensions, clock = systemClock, report = reportAsWarning } = options;
   if (options.packageHosts) usePackageHosts(options.packageHosts);
   const journal = createJournal(store, report);
-  const registry = createRegistry(extensions, clock, options.prices, options.allowUnsafeRuntime);
+  const registry = createRegistry(extensions, { ...options, clock });
   const installationId = await store.claimMeta("installation-id", newRowId("ins"));
   const house: House = {
     store,

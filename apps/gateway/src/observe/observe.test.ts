@@ -56,7 +56,7 @@ describe("AZ-10 the log", () => {
       const file = join(dir, "log");
       const log = createLog({ file, format });
       const key = `e2b_${"a1".repeat(32)}`;
-      const hostile = "\x1b]52;c;aGk=\x07\u202e\nforged 200";
+      const hostile = "\x1b]52;c;aGk=\x07\u202e\u2066\x9b31m\x7f\nforged 200";
       log({ level: "error", event: "defect", error: `Bearer ${key} ${hostile}`, requestId: "req_1" });
       log({
         level: "info",
@@ -69,8 +69,9 @@ describe("AZ-10 the log", () => {
       const text = readFileSync(file, "utf8");
       expect(text.trimEnd().split("\n")).toHaveLength(2);
       expect(text).toContain("req_1");
-      for (const bad of [key, "\x1b", "\x07", "AAAA", "eyJrZXkiOiJr"]) expect(text).not.toContain(bad);
-      if (format === "text") expect(text).not.toContain("\u202e");
+      for (const bad of [key, "AAAA", "eyJrZXkiOiJr"]) expect(text).not.toContain(bad);
+      expect(text).not.toMatch(/[^\x20-\x7e\n]/);
+      expect(text, "control: it is told all the same").toMatch(/\\u001b.*\\u202e\\u2066\\u009b31m\\u007f/);
       rmSync(dir, { recursive: true });
     },
   );

@@ -9,6 +9,7 @@ import {
   SandboxerError,
 } from "@sandboxer/contract";
 import type { WebSocket } from "ws";
+import { parseStrictly } from "../json/strict.ts";
 import type { Report } from "../rest/failure.ts";
 
 /** What a client may have said that the command has not taken yet. */
@@ -130,7 +131,7 @@ function createHearing(
 
 export function fromJson(message: Buffer): unknown {
   try {
-    return JSON.parse(message.toString("utf8"));
+    return parseStrictly(message);
   } catch {
     return undefined;
   }

@@ -15,7 +15,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { openers } from "../../test/gateway.ts";
 import { refusal } from "../../test/outcomes.ts";
 import { narrowToProfile } from "./narrow.ts";
-import { BUILT_IN_PROFILES } from "./resolve.ts";
+import { builtInProfiles } from "./resolve.ts";
 
 const { openGateway, openStore, temporaryFolder } = openers(onTestFinished);
 
@@ -178,7 +178,7 @@ describe("a request only narrows its profile", () => {
 
 it("describes itself to editors, and its own profiles hold to it", () => {
   expect(profileJsonSchema()).toMatchObject({ type: "object", additionalProperties: false });
-  for (const { profile, resolved } of BUILT_IN_PROFILES) {
+  for (const { profile, resolved } of builtInProfiles()) {
     expect(profileSchema.parse(profile)).toEqual(profile);
     expect(profileSchema.parse(resolved)).toEqual(resolved);
   }

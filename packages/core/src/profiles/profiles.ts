@@ -15,11 +15,11 @@ import { authorize } from "../policy/authorize.ts";
 import { viewerOf } from "../reach.ts";
 import { withSnapshot } from "../snapshots/restore.ts";
 import { narrowToProfile } from "./narrow.ts";
-import { BUILT_IN_PROFILES, findProfile, parseRef, publishable } from "./resolve.ts";
+import { builtInProfiles, findProfile, parseRef, publishable } from "./resolve.ts";
 
 /** Built-in ones first, then what the org published and the principal sees, oldest first. */
 export async function knownProfiles({ store }: House, principal: Principal): Promise<PublishedProfile[]> {
-  return [...BUILT_IN_PROFILES, ...(await store.listProfiles(principal.orgId, viewerOf(principal)))];
+  return [...builtInProfiles(), ...(await store.listProfiles(principal.orgId, viewerOf(principal)))];
 }
 
 export async function getProfile(house: House, principal: Principal, ref: string): Promise<PublishedProfile> {

@@ -49,8 +49,13 @@ export function publishable(
   return { profile: pinned, resolved, digest };
 }
 
-/** The first version of each, the same in every org. */
-export const BUILT_IN_PROFILES: readonly PublishedProfile[] = publishBuiltIn();
+let builtIn: readonly PublishedProfile[] | undefined;
+
+/** The first version of each, the same in every org. Made when asked for: most commands name no profile. */
+export function builtInProfiles(): readonly PublishedProfile[] {
+  builtIn ??= publishBuiltIn();
+  return builtIn;
+}
 
 function publishBuiltIn(): PublishedProfile[] {
   const published: PublishedProfile[] = [];

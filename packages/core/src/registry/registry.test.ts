@@ -8,7 +8,7 @@ const { temporaryFolder } = openers(onTestFinished);
 function openRegistry() {
   const plain = createPlainExtension(temporaryFolder());
   const clock = { monotonic: 0, nowMs: () => 0, monotonicMs: () => clock.monotonic };
-  return { plain, clock, registry: createRegistry([plain], clock) };
+  return { plain, clock, registry: createRegistry([plain], { clock }) };
 }
 
 it("probes at most every 30 s, once for all who ask together, and anew for the doctor", async () => {
@@ -32,24 +32,24 @@ it("takes a probe that throws for unavailable", async () => {
 
 it("refuses two of one name, and a manifest that is not one", () => {
   const { plain, clock } = openRegistry();
-  expect(() => createRegistry([plain, plain], clock)).toThrow(/two extensions/);
+  expect(() => createRegistry([plain, plain], { clock })).toThrow(/two extensions/);
   const odd = createPlainExtension(plain.root, { contract: 99 as 0 });
-  expect(() => createRegistry([odd], clock)).toThrow(/contract/);
+  expect(() => createRegistry([odd], { clock })).toThrow(/contract/);
 });
 
 it("PO-3 uses nothing unsafe unless the operator says so, and still says what is unsafe", async () => {
   const { plain, clock } = openRegistry();
   plain.probeAnswer = async () => ({ status: "offer", findings: [], unsafe: ["runc 1.1.5 is below 1.3.6"] });
-  const strict = createRegistry([plain], clock);
+  const strict = createRegistry([plain], { clock });
   const [refused] = await strict.offers();
   expect(refused?.probe).toMatchObject({ status: "unavailable", reason: "runc 1.1.5 is below 1.3.6" });
   expect((await strict.doctor()).get("plain")).toMatchObject({
     fix: expect.stringMatching(/allowUnsafeRuntime/),
   });
-  const tolerant = createRegistry([plain], clock, {}, ["plain"]);
+  const tolerant = createRegistry([plain], { clock, allowUnsafeRuntime: ["plain"] });
   const [offered] = await tolerant.offers();
   expect(offered?.probe.status).toBe("offer");
   expect(await tolerant.toleratedOf("plain")).toEqual(["runc 1.1.5 is below 1.3.6"]);
   plain.probeAnswer = async () => ({ status: "offer", findings: [] });
-  expect(await createRegistry([plain], clock).toleratedOf("plain"), "control").toEqual([]);
+  expect(await createRegistry([plain], { clock }).toleratedOf("plain"), "control").toEqual([]);
 });

@@ -45,7 +45,8 @@ export interface Shelf extends Required<ShelfOptions> {
 
 const ID = /^snp_[a-z0-9]{20}$/;
 
-export function openShelf({ dir, privateKey, mostBytes = 32 * 2 ** 30 }: ShelfOptions): Shelf {
+export function openShelf(options: ShelfOptions): Shelf {
+  const { dir, mostBytes = 32 * 2 ** 30 } = options;
   const pathOf = (id: string) => join(dir, id);
 
   const records = async () => {
@@ -87,7 +88,10 @@ export function openShelf({ dir, privateKey, mostBytes = 32 * 2 ** 30 }: ShelfOp
 
   return {
     dir,
-    privateKey,
+    // Asked for when it signs: whoever opens an installation need not read the key.
+    get privateKey() {
+      return options.privateKey;
+    },
     mostBytes,
     pathOf,
     list,

@@ -10,6 +10,7 @@ import { createThrough } from "./create.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
 import { heldBoxes, heldLowers } from "./held.ts";
 import { createHold, type Hold } from "./hold.ts";
+import { openAside } from "./images/aside.ts";
 import type { ImageOptions } from "./images/ground.ts";
 import { openImages } from "./images/images.ts";
 import { type ImageStore, openImageStore } from "./images/store.ts";
@@ -97,7 +98,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
     attach,
     async list() {
       await Promise.all([landing.recover(), store.sweep()]);
-      return mirrors.keepOf(await heldBoxes(hold, hostId));
+      return mirrors.keepOf(() => heldBoxes(hold, hostId));
     },
     async destroy(ref) {
       hold.untether(ref);
@@ -125,8 +126,9 @@ function openImageRoom(
 ) {
   const sensitive = sensitivePlaces(ownFolders);
   const place = { dir: join(dir, "images/oci"), ...heldLowers(hold) };
-  const store = openImageStore({ ...place, images, boxdPath, pass }, sensitive);
-  return { store, images: openImages(join(dir, "images"), store, sensitive) };
+  const aside = openAside(join(place.dir, "drafts"), boxdPath, pass);
+  const store = openImageStore({ ...place, images, boxdPath, aside, pass }, sensitive);
+  return { store, images: openImages(join(dir, "images"), store, sensitive, aside) };
 }
 
 /** What is made ahead is nobody's, and keeps nobody from removing an image. */

@@ -7,6 +7,7 @@ export const IMAGE_FAIL_POINTS = [
   "image.begun",
   "image.unpacked",
   "image.layered",
+  "image.drafted",
   "image.recorded",
   "image.named",
 ] as const;

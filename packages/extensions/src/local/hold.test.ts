@@ -9,6 +9,7 @@ import { requires } from "../../../../tests/capabilities/requires.ts";
 import { findBoxd } from "../_kit/boxd/path.ts";
 import { createHold, type Hold } from "./hold.ts";
 import { prepareHostImage } from "./host-image.ts";
+import { openAside } from "./images/aside.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
@@ -20,7 +21,7 @@ describe("creating through hold", () => {
   let hold: Hold;
   const gone = async () => new SandboxerError("sandbox_gone", "gone");
   const create = async (id = newSandboxId()) => {
-    const root = await prepareHostImage(join(dir, "images"));
+    const root = await prepareHostImage(join(dir, "images"), openAside(join(dir, "drafts"), findBoxd()));
     const members = {
       id,
       installation: "ins",
@@ -42,7 +43,7 @@ describe("creating through hold", () => {
     for (const { id } of boxes as { id: string }[]) await hold.call("destroy", { id, graceMs: 0 });
     hold.close();
     endProcessesOf(dir);
-    await rm(dir, { recursive: true, force: true });
+    await rm(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   });
 
   it("takes the connection that was made ahead, which answers as a fresh one does", async () => {
@@ -79,9 +80,13 @@ describe("creating through hold", () => {
     await other.call("list");
     other.close();
     endProcessesOf(join(dir, "other"));
-    // By then it knows that its connection is over.
-    await sleep(READY_AFTER_MS);
-    await expect(other.call("list")).rejects.toMatchObject({ code: "extension_failed" });
+    // Soon it knows that its connection is over.
+    const outcome = () =>
+      other.call("list").then(
+        () => "answered",
+        ({ code }) => code,
+      );
+    await expect.poll(outcome).toBe("extension_failed");
     expect(await other.isThere()).toBe(false);
   });
 });

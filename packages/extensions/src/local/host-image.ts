@@ -1,18 +1,7 @@
-import {
-  chown,
-  lstat,
-  mkdir,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
+import { chown, lstat, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ETC } from "./etc.ts";
+import type { Aside } from "./images/aside.ts";
 import type { Mount, Root } from "./root.ts";
 
 /** Raised whenever the skeleton below changes, so that an older one is not used. */
@@ -38,8 +27,8 @@ const PROCESSOR_LISTS = ["online", "possible", "present"];
 const USER_ID = 1000;
 
 /** A read-only view of the host's programs over a few files of our own. */
-export async function prepareHostImage(imagesDir: string): Promise<Root> {
-  const skeleton = await prepareSkeleton(imagesDir);
+export async function prepareHostImage(imagesDir: string, aside: Aside): Promise<Root> {
+  const skeleton = await prepareSkeleton(imagesDir, aside);
   const mounts: Mount[] = [];
   const languages = (await readdir("/etc")).filter((name) => LANGUAGES_ETC.test(name));
   const shared = [...SHARED_ETC, ...languages].map((name) => `etc/${name}`);
@@ -53,15 +42,12 @@ export async function prepareHostImage(imagesDir: string): Promise<Root> {
 }
 
 /** Made once: built aside, then renamed into place, so that nobody ever sees half of it. */
-async function prepareSkeleton(imagesDir: string): Promise<string> {
+async function prepareSkeleton(imagesDir: string, aside: Aside): Promise<string> {
   const place = join(imagesDir, `host-${SKELETON_VERSION}`);
   if (await stat(place).catch(() => undefined)) return place;
-  const aside = `${place}.${process.pid}.${Date.now()}`;
   try {
-    await buildSkeleton(aside);
-    await rename(aside, place);
+    await aside.place(place, buildSkeleton);
   } catch (error) {
-    await rm(aside, { recursive: true, force: true });
     // Another process may have been faster; its skeleton is the same.
     if (!(await stat(place).catch(() => undefined))) throw error;
   }

@@ -1,11 +1,14 @@
 import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { askBoxd } from "../../_kit/boxd/command.ts";
+import type { PassLocalFailPoint } from "../failpoint.ts";
 
 /** Where things are made before they get their place, and go when they lose it. */
 export interface Aside {
   /** A new folder in it. */
   make(): Promise<string>;
+  /** What `write` makes at the path it is given gets its place at once and as a whole, or not at all. */
+  place(path: string, write: (draft: string) => Promise<void>): Promise<void>;
   /** Removes a folder, whoever its files belong to: out of sight first, at once and as a whole. */
   remove(path: string): Promise<void>;
   /** Says to other processes, as long as it works, that something is under way here. */
@@ -18,7 +21,7 @@ export interface Aside {
 const NAME = /^(\d+)-(\d+)-\d+$/;
 
 /** Each folder has the name of its process in it, so that nobody clears away another's. */
-export function openAside(dir: string, boxdPath: string): Aside {
+export function openAside(dir: string, boxdPath: string, pass: PassLocalFailPoint = () => {}): Aside {
   let count = 0;
   const own = async (): Promise<string> => {
     count += 1;
@@ -41,6 +44,17 @@ export function openAside(dir: string, boxdPath: string): Aside {
     await mkdir(path, { mode: 0o700 });
     return path;
   };
+  const place: Aside["place"] = async (path, write) => {
+    const draft = await make();
+    try {
+      await write(join(draft, "it"));
+      pass("image.drafted");
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await rename(join(draft, "it"), path);
+    } finally {
+      await rm(draft, { recursive: true, force: true });
+    }
+  };
   /** Those of processes that live, this one left out, and those of the dead. */
   const others = async (): Promise<{ living: string[]; dead: string[] }> => {
     const found: { living: string[]; dead: string[] } = { living: [], dead: [] };
@@ -54,6 +68,7 @@ export function openAside(dir: string, boxdPath: string): Aside {
   };
   return {
     make,
+    place,
     remove,
     async within(work) {
       const sign = await make();

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { KeptImage } from "@sandboxer/contract";
 import type { PassLocalFailPoint } from "../failpoint.ts";
-import { type Aside, openAside } from "./aside.ts";
+import type { Aside } from "./aside.ts";
 import { createFlights, type Flights } from "./flights.ts";
 import { type Layers, openLayers } from "./layers.ts";
 import type { RegistryOptions } from "./registry.ts";
@@ -16,6 +16,7 @@ export interface ImageOptions extends RegistryOptions {
 export interface StoreOptions {
   readonly dir: string;
   readonly boxdPath: string;
+  readonly aside: Aside;
   readonly images: ImageOptions;
   readonly pass: PassLocalFailPoint;
   /** The folders that sandboxes lie on now, of each. */
@@ -27,7 +28,6 @@ export interface StoreOptions {
 /** What everything that is done with images stands on. */
 export interface Ground extends StoreOptions {
   readonly mostBytes: number;
-  readonly aside: Aside;
   readonly layers: Layers;
   readonly shelf: ImageShelf;
   readonly flights: Flights<ImageRecord>;
@@ -44,11 +44,10 @@ export interface Ground extends StoreOptions {
 const ENOUGH_MIB = 32 * 1024;
 
 export function openGround(options: StoreOptions): Ground {
-  const { dir, boxdPath, images, pass, lowersInUse } = options;
+  const { dir, boxdPath, aside, images, pass, lowersInUse } = options;
   const mostBytes = (images.maximumLayerMiB ?? ENOUGH_MIB) * 2 ** 20;
-  const aside = openAside(join(dir, "drafts"), boxdPath);
   const layers = openLayers({ dir: join(dir, "layers"), boxdPath, aside, mostBytes, pass });
-  const shelf = openShelf(dir);
+  const shelf = openShelf(dir, aside);
   const treesOf = (record: ImageRecord) => record.layers.map(layers.treeOf).reverse();
 
   const countUsers = async (record: ImageRecord): Promise<number> => {
@@ -84,5 +83,5 @@ export function openGround(options: StoreOptions): Ground {
 
   const flights = createFlights<ImageRecord>();
   const setups = openSetups(join(dir, "setups"), layers, aside);
-  return { ...options, mostBytes, aside, layers, shelf, flights, setups, treesOf, countUsers, describe, put };
+  return { ...options, mostBytes, layers, shelf, flights, setups, treesOf, countUsers, describe, put };
 }

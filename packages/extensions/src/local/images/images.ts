@@ -3,6 +3,7 @@ import { type CreateContext, type Image, SandboxerError } from "@sandboxer/contr
 import type { Sensitive } from "../../_kit/sensitive.ts";
 import { prepareHostImage } from "../host-image.ts";
 import type { Made } from "../root.ts";
+import type { Aside } from "./aside.ts";
 import type { ImageStore } from "./store.ts";
 import { withTools } from "./tools.ts";
 
@@ -30,7 +31,7 @@ export async function kindOf(path: string): Promise<"folder" | "archive"> {
 }
 
 /** On the hot path of every create: the host image is looked at once, a rootfs not at all. */
-export function openImages(imagesDir: string, store: ImageStore, sensitive: Sensitive): Images {
+export function openImages(imagesDir: string, store: ImageStore, sensitive: Sensitive, aside: Aside): Images {
   let host: Promise<Made> | undefined;
   const folders = new Map<string, Made>();
   const madeOfFolder = (path: string): Made => {
@@ -52,7 +53,7 @@ export function openImages(imagesDir: string, store: ImageStore, sensitive: Sens
       if (!unseen && (await kindOf(image.path)) === "archive") return store.madeOfTarball(image.path);
       return madeOfFolder(image.path);
     }
-    host ??= prepareHostImage(imagesDir).then(
+    host ??= prepareHostImage(imagesDir, aside).then(
       (root) => ({ root, env: {} }),
       (error) => {
         host = undefined;

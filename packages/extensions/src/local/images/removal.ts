@@ -2,8 +2,13 @@ import { type ImagesFacet, SandboxerError } from "@sandboxer/contract";
 import type { Ground } from "./ground.ts";
 import { parseReference } from "./reference.ts";
 
+export interface Removal extends Pick<ImagesFacet, "remove" | "prune"> {
+  /** What nothing leads to; setups are kept. */
+  clear(): Promise<void>;
+}
+
 /** Nothing goes that a sandbox lies on, and no layer that an image still has. */
-export function createRemoval(ground: Ground): Pick<ImagesFacet, "remove" | "prune"> {
+export function createRemoval(ground: Ground): Removal {
   const { shelf, layers, setups, flights, aside, lowersInUse, countUsers, describe } = ground;
 
   const clearLayers = async (): Promise<{ layers: number; bytes: number }> => {
@@ -22,7 +27,26 @@ export function createRemoval(ground: Ground): Pick<ImagesFacet, "remove" | "pru
     return cleared;
   };
 
+  const clearNameless = async (): Promise<string[]> => {
+    const named = new Set((await shelf.names()).values());
+    const images: string[] = [];
+    for (const record of await shelf.list()) {
+      if (named.has(record.digest) || (await countUsers(record)) > 0) continue;
+      await shelf.remove(record.digest);
+      images.push(record.digest);
+    }
+    return images;
+  };
+
   return {
+    clear: () =>
+      flights.alone(async () => {
+        // Another process writes an image down before it says its name.
+        if (await aside.isUsedByOthers()) return;
+        await clearNameless();
+        await clearLayers();
+      }),
+
     remove: (ref) =>
       flights.alone(async () => {
         const names = await shelf.names();
@@ -48,13 +72,7 @@ export function createRemoval(ground: Ground): Pick<ImagesFacet, "remove" | "pru
 
     prune: () =>
       flights.alone(async () => {
-        const named = new Set((await shelf.names()).values());
-        const images: string[] = [];
-        for (const record of await shelf.list()) {
-          if (named.has(record.digest) || (await countUsers(record)) > 0) continue;
-          await shelf.remove(record.digest);
-          images.push(record.digest);
-        }
+        const images = await clearNameless();
         const used = new Set((await lowersInUse()).flat());
         for (const [key, layer] of await setups.list()) {
           if (!used.has(layers.treeOf(layer))) await setups.remove(key);

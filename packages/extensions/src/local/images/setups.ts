@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ByteSource } from "@sandboxer/contract";
 import type { Aside } from "./aside.ts";
@@ -31,14 +31,8 @@ export function openSetups(dir: string, layers: Layers, aside: Aside): Setups {
     keep: (key, source) =>
       aside.within(async () => {
         const layer = await layers.keep({ open: async () => source });
-        await mkdir(dir, { recursive: true, mode: 0o700 });
-        const draft = `${pathOf(key)}.${process.pid}`;
-        try {
-          await writeFile(draft, JSON.stringify({ key, layer }), { mode: 0o600, flush: true });
-          await rename(draft, pathOf(key));
-        } finally {
-          await rm(draft, { force: true });
-        }
+        const text = JSON.stringify({ key, layer });
+        await aside.place(pathOf(key), (draft) => writeFile(draft, text, { mode: 0o600, flush: true }));
       }),
     async list() {
       const names = (await readdir(dir).catch(() => [])).filter((name) => FILE.test(name));

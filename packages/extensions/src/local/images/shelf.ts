@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KeptImage } from "@sandboxer/contract";
+import type { Aside } from "./aside.ts";
 
 /** What is written down of an image. Its layers are there before it is. */
 export interface ImageRecord {
@@ -31,18 +32,20 @@ export interface ImageShelf {
 
 const JSON_FILE = /^[0-9a-f]{64}\.json$/;
 
-export function openShelf(dir: string): ImageShelf {
+export function openShelf(dir: string, aside: Aside): ImageShelf {
   const records = join(dir, "records");
   const names = join(dir, "names");
   const recordPath = (digest: string) => join(records, `${digest.slice("sha256:".length)}.json`);
   const namePath = (name: string) => join(names, `${createHash("sha256").update(name).digest("hex")}.json`);
+  const write = (path: string, value: unknown): Promise<void> =>
+    aside.place(path, (draft) => writeFile(draft, JSON.stringify(value), { mode: 0o600, flush: true }));
 
   return {
-    put: (record) => write(records, recordPath(record.digest), record),
+    put: (record) => write(recordPath(record.digest), record),
     get: (digest) => read<ImageRecord>(recordPath(digest)),
     list: () => all<ImageRecord>(records),
     remove: (digest) => rm(recordPath(digest), { force: true }),
-    name: (name, digest) => write(names, namePath(name), { name, digest }),
+    name: (name, digest) => write(namePath(name), { name, digest }),
     named: async (name) => (await read<{ digest: string }>(namePath(name)))?.digest,
     async names() {
       const found = await all<{ name: string; digest: string }>(names);
@@ -50,17 +53,6 @@ export function openShelf(dir: string): ImageShelf {
     },
     forget: (name) => rm(namePath(name), { force: true }),
   };
-}
-
-async function write(dir: string, path: string, value: unknown): Promise<void> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
-  const draft = `${path}.${process.pid}`;
-  try {
-    await writeFile(draft, JSON.stringify(value), { mode: 0o600, flush: true });
-    await rename(draft, path);
-  } finally {
-    await rm(draft, { force: true });
-  }
 }
 
 async function read<T>(path: string): Promise<T | undefined> {

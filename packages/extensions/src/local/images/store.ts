@@ -18,7 +18,7 @@ export interface ImageStore extends ImagesFacet {
   madeOfTarball(path: string): Promise<Made>;
   /** The folder with what is kept of a setup. */
   treeOfSetup(key: string): Promise<string | undefined>;
-  /** Clears away what a pull left that died. */
+  /** Clears away what a process left that died. */
   sweep(): Promise<void>;
   close(): void;
 }
@@ -37,7 +37,7 @@ export function openImageStore(options: StoreOptions, sensitive: Sensitive): Ima
 
   const madeOf = async (record: ImageRecord): Promise<Made> => {
     const { env, user, directory } = record.defaults;
-    const lowers = [await prepareTrimmings(options.dir), ...treesOf(record)];
+    const lowers = [await prepareTrimmings(options.dir, aside), ...treesOf(record)];
     const said = { ...(user && { user }), ...(directory && { directory }) };
     return { root: { lowers, mounts: [], tmpfs: ["/tmp"], addsUser: true, ...said }, env };
   };
@@ -83,7 +83,7 @@ export function openImageStore(options: StoreOptions, sensitive: Sensitive): Ima
     },
     async sweep() {
       // It may have had layers already that nothing leads to.
-      if (await aside.sweep()) await removal.prune();
+      if (await aside.sweep()) await removal.clear();
     },
     close: () => flights.close(),
   };
