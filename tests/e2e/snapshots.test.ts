@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Snapshot } from "@sandboxer/contract";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { removeEngine } from "../conformance/remove-engine.ts";
@@ -109,6 +110,17 @@ describe("snapshots and forks from the command line", () => {
     const keep = ["snapshot", "source", "--idempotency-key", "kept"];
     expect(await said(here, ...keep)).toBe(await said(here, ...keep));
     await said(here, "rm", "left", "right");
+  });
+
+  it("keeps of those without a name so many, each for so long, as its sandbox was made to", async () => {
+    await said(here, "create", "--name", "tidy", "--retain", "1", "--retain-for", "2h");
+    const [first, second] = [await said(here, "snapshot", "tidy"), await said(here, "snapshot", "tidy")];
+    const left: Snapshot[] = JSON.parse(await said(here, "snapshots", "ls", "--json"));
+    const ids = left.map(({ id }) => id);
+    expect([ids.includes(first), ids.includes(second)]).toEqual([false, true]);
+    const kept = left.find(({ id }) => id === second);
+    expect((kept?.expiresAtMs ?? 0) - (kept?.createdAtMs ?? 0)).toBe(7_200_000);
+    await said(here, "rm", "tidy");
   });
 
   it("exports to another home, where it boots once its key is trusted", async () => {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -37,9 +37,19 @@ describe("RL-10 archives that grow", () => {
     const found = [...rooms, "snapshots"].map((room) => readdir(join(home, room)).catch(() => []));
     return (await Promise.all(found)).flat();
   };
+  /** Files of it that are still open, which would keep their bytes. */
+  const open = async () => {
+    const held = (await readdir("/proc/self/fd")).map((fd) =>
+      readlink(`/proc/self/fd/${fd}`).catch(() => ""),
+    );
+    return (await Promise.all(held)).filter(
+      (path) => path.includes("/engine/images/") && path.includes(home),
+    );
+  };
   const refuses = async (code: string, work: Promise<unknown>, what?: string) => {
     await expect(work, what).rejects.toMatchObject({ code });
     expect(await left(), what).toEqual([]);
+    await expect.poll(open, { message: what ?? code, timeout: 5_000 }).toEqual([]);
   };
   const deep = (count: number) =>
     `import os\nos.chdir('/home/user')\nfor _ in range(${count}):\n os.mkdir('d')\n os.chdir('d')\nopen('f', 'w')`;
