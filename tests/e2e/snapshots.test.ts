@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Snapshot } from "@sandboxer/contract";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { removeEngine } from "../conformance/remove-engine.ts";
@@ -55,6 +56,9 @@ describe("snapshots and forks from the command line", () => {
       ({ name }: { name: string }) => name === "child",
     );
     expect(child.parentId).toBe(snapshot.id);
+    const labelled = await said(here, "snapshots", "ls", "-l", "of=tests");
+    expect(labelled).toMatch(/^ID .* PARENT .* LABELS\nsnp_\S+ +base .* of=tests$/);
+    expect(await said(here, "snapshots", "ls", "-l", "of=tests", "-l", "other=1", "--json")).toBe("[]");
     expect((await here.run(["snapshot", "copy", "--name", "child"])).stderr).toContain(
       "a snapshot named child",
     );
@@ -108,6 +112,17 @@ describe("snapshots and forks from the command line", () => {
     await said(here, "rm", "left", "right");
   });
 
+  it("keeps of those without a name so many, each for so long, as its sandbox was made to", async () => {
+    await said(here, "create", "--name", "tidy", "--retain", "1", "--retain-for", "2h");
+    const [first, second] = [await said(here, "snapshot", "tidy"), await said(here, "snapshot", "tidy")];
+    const left: Snapshot[] = JSON.parse(await said(here, "snapshots", "ls", "--json"));
+    const ids = left.map(({ id }) => id);
+    expect([ids.includes(first), ids.includes(second)]).toEqual([false, true]);
+    const kept = left.find(({ id }) => id === second);
+    expect((kept?.expiresAtMs ?? 0) - (kept?.createdAtMs ?? 0)).toBe(7_200_000);
+    await said(here, "rm", "tidy");
+  });
+
   it("exports to another home, where it boots once its key is trusted", async () => {
     const file = join(place, "base.tar");
     await said(here, "snapshots", "export", "base", file);
@@ -128,6 +143,8 @@ describe("snapshots and forks from the command line", () => {
       details: { signer: expect.stringMatching(/^sha256:/) },
     });
     await said(there, "snapshots", "import", file, "--trust", error.details.signer, "--name", "taken");
+    const [taken] = JSON.parse(await said(there, "snapshots", "ls", "-l", "of=tests", "--json"));
+    expect(taken, "its labels came along").toMatchObject({ name: "taken", labels: { of: "tests" } });
     await said(there, "create", "--name", "elsewhere", "--from", "taken");
     expect(await sh(there, "elsewhere", "cat ~/link")).toBe("one");
     // Its own is trusted without a word.

@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -91,6 +100,33 @@ describe("hostile layers", () => {
     }
   });
 
+  it("FS-3 is read by nobody of this machine, in namespaces of its own", async () => {
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    const whole = archiveOf([{ name: "a", content: "x" }]);
+    async function* slowly() {
+      yield whole.subarray(0, 700);
+      await gate;
+      yield whole.subarray(700);
+    }
+    const taking = lab.images.import(slowly(), { name: "slow", kind: "rootfs" });
+    try {
+      const own = ["user", "mnt", "net", "ipc", "uts"];
+      const spaces = (pid: string) => own.map((name) => readlinkSync(`/proc/${pid}/ns/${name}`));
+      const readers = () => unpackers(lab.place).filter((pid) => spaces(pid)[0] !== spaces("self")[0]);
+      await expect.poll(() => readers().length, { timeout: 30_000 }).toBe(1);
+      const [reader = ""] = readers();
+      expect(spaces(reader).filter((space) => spaces("self").includes(space))).toEqual([]);
+      const status = readFileSync(`/proc/${reader}/status`, "utf8");
+      expect(status).toMatch(/^NoNewPrivs:\t1$/m);
+      if (process.getuid?.() === 0) expect(status, "nobody's id").not.toMatch(/^[UG]id:.*\t0\b/m);
+      expect(unpackers(lab.place).length, "control: who started it is in none of them").toBe(2);
+    } finally {
+      open();
+    }
+    await taking;
+    await lab.images.remove("slow");
+  });
+
   it("control: what only looks so is kept, without devices and set-user-id bits", async () => {
     const members: Member[] = [
       { name: "...", content: "fine" },
@@ -148,3 +184,16 @@ describe("hostile layers", () => {
     await lab.images.remove("good:1");
   });
 });
+
+/** Processes that unpack something of this place. */
+function unpackers(place: string): string[] {
+  const isOne = (pid: string) => {
+    try {
+      const argv = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      return argv[1] === "unpack" && argv.some((word) => word.startsWith(place));
+    } catch {
+      return false;
+    }
+  };
+  return readdirSync("/proc").filter((name) => /^\d+$/.test(name) && isOne(name));
+}

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Gateway, openGateway, silent } from "@sandboxer/gateway";
@@ -16,6 +16,7 @@ const said = async (sandbox: Sandbox, script: string): Promise<string> =>
 
 describe("setups", () => {
   let home: string;
+  let project: string;
   let gateway: Gateway;
   let client: Client;
   const kept = async (room: string) =>
@@ -28,6 +29,7 @@ describe("setups", () => {
 
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), "sandboxer-setup-"));
+    project = await mkdtemp(join(tmpdir(), "sandboxer-project-"));
     gateway = await openGateway({ home, listen: false, log: silent });
     client = createClient({ url: "http://localhost", apiKey: gateway.apiKey, fetch: gateway.fetch });
   });
@@ -35,6 +37,7 @@ describe("setups", () => {
     for await (const one of client.sandboxes.all({ states: ["running"] })) await one.destroy();
     await gateway?.close();
     await removeEngine(join(home, "engine"), home);
+    await rm(project, { recursive: true });
   });
 
   it("run once for all who need the same, however many race, and lie under each", async () => {
@@ -73,12 +76,23 @@ describe("setups", () => {
   it("that fail, or whose proof fails, leave nothing; a proof that succeeds comes before anything is kept", async () => {
     await expect.poll(() => client.images.prune().then(() => kept("layers"))).toBe(0);
     const steps = [["sh", "-c", "echo 1 > ~/made"]];
-    for (const body of [{ setup: [["false"]] }, { setup: steps, verify: [["test", "-e", "/nothing"]] }]) {
+    const [lacking, workspace] = [
+      [["test", "-e", "/nothing"]],
+      { source: project, mode: "copy-on-write" as const },
+    ];
+    const bodies = [
+      { setup: [["false"]] },
+      { setup: steps, verify: lacking },
+      // With a project nothing is kept, and it is proven all the same.
+      { setup: steps, verify: lacking, workspace },
+    ];
+    for (const body of bodies) {
       await expect(client.sandboxes.create({ ...body, ttlMs: 60_000 })).rejects.toMatchObject({
         code: "setup_failed",
       });
     }
     expect([await kept("setups"), await kept("layers"), await kept("drafts")]).toEqual([0, 0, 0]);
+    await (await client.sandboxes.create({ setup: steps, workspace, ttlMs: 60_000 })).destroy();
     const proven = {
       setup: steps,
       verify: [["sh", "-c", "test -e ~/made"]],
@@ -103,6 +117,29 @@ describe("setups", () => {
     expect(await said(one, "cat ~/ran")).toBe(await said(two, "cat ~/ran"));
     expect(two.info.spec.runbook).toBe("Made.");
     await Promise.all([one.destroy(), two.destroy()]);
+  });
+
+  it("take their runbook along: into copies, snapshots, exports and what is made of those", async () => {
+    const runbook = "Made by hand.\nIf it is amiss, make it anew.";
+    await client.profiles.publish({ schema: 1, name: "told", setup: [["true"]], runbook });
+    expect((await client.profiles.get("told")).resolved.runbook).toBe(runbook);
+    const one = await client.sandboxes.create({ profile: "told", ttlMs: 60_000 });
+    const taken = await one.snapshot({ labels: { of: "tests" } });
+    expect(taken.runbook).toBe(runbook);
+    const [fork] = await one.fork(1);
+    const archive: Uint8Array[] = [];
+    for await (const part of await client.snapshots.export(taken.id)) archive.push(part);
+    await client.snapshots.delete(taken.id);
+    const brought = await client.snapshots.import(archive);
+    expect(brought).toMatchObject({ runbook, labels: { of: "tests" } });
+    const copy = await client.sandboxes.create({ from: brought.id, ttlMs: 60_000 });
+    const own = await client.sandboxes.create({ from: brought.id, runbook: "Its own.", ttlMs: 60_000 });
+    const words = [fork, copy, own].map((sandbox) => sandbox?.info.spec.runbook);
+    expect(words).toEqual([runbook, runbook, "Its own."]);
+    const silent = await client.sandboxes.create({ ttlMs: 60_000 });
+    expect((await silent.snapshot()).runbook, "control: none is none").toBeUndefined();
+    for (const { id } of await client.snapshots.list()) await client.snapshots.delete(id);
+    for (const sandbox of [one, fork, copy, own, silent]) await sandbox?.destroy();
   });
 
   it("are part of what a snapshot takes, and of what is started again", async () => {

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { gzipSync } from "node:zlib";
-import { archiveOf, type Member } from "./archive.ts";
+import { archiveOf, type Member, paxOf } from "./archive.ts";
 
 const STRETCH = 16 << 20;
 const GIB = 2 ** 30;
@@ -28,18 +28,19 @@ export function zerosInGzip(head: Buffer): Buffer {
   return Buffer.concat([gzipSync(head), ...Array.from({ length: (10 * GIB) / STRETCH }, () => stretch)]);
 }
 
-/** The same as they are. */
+/** The same, as they are. */
 export function* zeros(head: Buffer): Generator<Uint8Array> {
   yield head;
   const stretch = Buffer.alloc(1 << 20);
   for (let sent = 0; sent < 10 * GIB; sent += stretch.length) yield stretch;
 }
 
-/** Ten million entries, made as they are asked for. */
-export function* tenMillion(memberAt: (at: number) => Member, each = 4_096): Generator<Buffer> {
+/** Ten million entries, made as they are asked for. Each has much to say, so that few of them are much. */
+export function* tenMillion(memberAt: (at: number) => Member, each = 64): Generator<Buffer> {
+  const comment = paxOf({ comment: "x".repeat(16_000) });
   for (let at = 0; at < 10_000_000; at += each) {
-    const members = Array.from({ length: each }, (_, next) => memberAt(at + next));
-    yield archiveOf(members, { isWhole: false });
+    const members = Array.from({ length: each }, (_, next) => [comment, memberAt(at + next)]);
+    yield archiveOf(members.flat(), { isWhole: false });
   }
 }
 

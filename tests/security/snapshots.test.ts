@@ -40,7 +40,8 @@ describe("snapshots as an attacker meets them", () => {
     source = await client.sandboxes.create({ env: { TOKEN: CANARY } });
     await sh(source, "echo kept > ~/kept; echo $TOKEN > /tmp/t; echo $TOKEN > /dev/shm/s");
     const machine = `mkdir -p /run/secrets; echo ${CANARY} > /run/secrets/s; echo 1234 > /etc/machine-id;
-      mkdir -p /etc/ssh; echo ${CANARY} > /etc/ssh/ssh_host_ed25519_key`;
+      mkdir -p /etc/ssh /etc/sandboxer; echo ${CANARY} > /etc/ssh/ssh_host_ed25519_key
+      echo ${CANARY} > /etc/sandboxer/authority.pem`;
     await sh(source, machine, "root");
   });
   afterAll(async () => {
@@ -74,7 +75,7 @@ describe("snapshots as an attacker meets them", () => {
     for (const { id } of await client.snapshots.list()) await client.snapshots.delete(id);
   });
 
-  it("SN-1 holds no variable, secret, temporary file or key", async () => {
+  it("SN-1 holds no variable, secret, temporary file, key or authority of the guard", async () => {
     const snapshot = await source.snapshot();
     const whole = await bytesOf(await client.snapshots.export(snapshot.id));
     expect(whole.includes("kept"), "control: it was looked at").toBe(true);
@@ -183,7 +184,7 @@ describe("snapshots as an attacker meets them", () => {
     expect(await readdir(shelf())).toEqual([]);
   });
 
-  it("another owner's is absent", async () => {
+  it("SN-4 another owner's is absent", async () => {
     const snapshot = await source.snapshot({ name: "mine" });
     const child = async () => {
       const { apiKey } = await client.keys.create({ role: "operator" });

@@ -168,7 +168,7 @@ async function snapshotOf(aside: string, layer: Buffer) {
   async function* layers() {
     yield { kind: "root" as const, data: inParts(layer) };
   }
-  await writeLayout(dir, layers(), { kind: "host" }, privateKey);
+  await writeLayout(dir, layers(), { image: { kind: "host" }, labels: {} }, privateKey);
   const parts: Uint8Array[] = [];
   for await (const part of packLayout(dir)) parts.push(part);
   await rm(dir, { recursive: true });

@@ -1,14 +1,16 @@
 import { z } from "zod";
 
 /** One thing this host gives or lacks: a line of `doctor`. */
-const findingSchema = z.strictObject({
+const finding = {
   /** Stable, as in `local.userns`. */
   id: z.string(),
-  ok: z.boolean(),
   message: z.string(),
-  /** What to do about it, where it is not ok. */
-  fix: z.string().optional(),
-});
+};
+/** What is not as it should be comes with what to do about it. */
+const findingSchema = z.discriminatedUnion("ok", [
+  z.strictObject({ ...finding, ok: z.literal(true) }),
+  z.strictObject({ ...finding, ok: z.literal(false), fix: z.string().min(1) }),
+]);
 export type Finding = Readonly<z.infer<typeof findingSchema>>;
 
 const findings = z.array(findingSchema).readonly();

@@ -1,9 +1,12 @@
 import { z } from "zod";
 import { snapshotSchema } from "./snapshot.ts";
+import { runbookSchema } from "./spec.ts";
 
 /** How a snapshot lies on disk and in its one file: an OCI layout, with these names of ours in it. */
 export const SNAPSHOT_ANNOTATIONS = {
   image: "dev.sandboxer.image",
+  labels: "dev.sandboxer.labels",
+  runbook: "dev.sandboxer.runbook",
   kind: "dev.sandboxer.layer",
   signature: "dev.sandboxer.signature",
   key: "dev.sandboxer.key",
@@ -12,7 +15,7 @@ export const SNAPSHOT_ANNOTATIONS = {
 export const LAYER_TYPE = "application/vnd.oci.image.layer.v1.tar";
 export const MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json";
 
-const { image, kind, signature, key } = SNAPSHOT_ANNOTATIONS;
+const { image, labels, runbook, kind, signature, key } = SNAPSHOT_ANNOTATIONS;
 const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 const descriptor = z.object({ mediaType: z.string(), digest, size: z.int().nonnegative() });
 
@@ -39,7 +42,11 @@ export const layoutManifestSchema = z.object({
       }),
     )
     .max(64),
-  annotations: z.object({ [image]: z.string() }),
+  annotations: z.object({
+    [image]: z.string(),
+    [labels]: z.string().optional(),
+    [runbook]: runbookSchema.optional(),
+  }),
 });
 
 /** Beside a layout, and never exported: whose it is here. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ByteSource } from "./files.ts";
 import { nameSchema, rowIdSchema, sandboxIdSchema } from "./ids.ts";
 import { sandboxSchema } from "./sandbox.ts";
-import { imageSchema, labelsSchema } from "./spec.ts";
+import { imageSchema, labelsSchema, runbookSchema } from "./spec.ts";
 
 /** All that a sandbox ever wrote, as it was at one moment. Files only: no process, variable or key is in it. */
 export const snapshotSchema = z.strictObject({
@@ -17,6 +17,8 @@ export const snapshotSchema = z.strictObject({
   parentId: rowIdSchema.optional(),
   /** What it lies on: it restores only over the same. */
   image: imageSchema,
+  /** What its sandbox was set up for, in words; a sandbox made from it has the same, unless it says its own. */
+  runbook: runbookSchema.optional(),
   createdAtMs: z.int(),
   /** When it goes by itself, where it has no name and its sandbox said how old one may be. */
   expiresAtMs: z.int().optional(),
@@ -30,6 +32,11 @@ export const snapshotSchema = z.strictObject({
 export type Snapshot = z.infer<typeof snapshotSchema>;
 
 export const snapshotListSchema = z.strictObject({ snapshots: z.array(snapshotSchema) });
+
+/** Those that have all of these labels. */
+export interface SnapshotFilter {
+  readonly labels?: Readonly<Record<string, string>>;
+}
 
 export const takeSnapshotBodySchema = z.strictObject({
   name: nameSchema.optional(),

@@ -77,6 +77,9 @@ const MAXIMUM_KEEP_MS = 366 * 24 * 3_600_000;
 
 const argvSchema = z.array(z.string().regex(/^[^\0]*$/, "no NUL")).min(1);
 
+/** In words: what a sandbox is, how it was set up, what to do when something is amiss. */
+export const runbookSchema = z.string().max(16_384);
+
 /** What a request and a profile may say besides, all of it left out unless it is said. */
 export const careSchema = {
   /** What becomes of one that can be stopped when its time is up or nobody uses it; `stop`, unless said. */
@@ -96,10 +99,10 @@ export const careSchema = {
   facets: z.array(facetSchema).optional(),
   /** Run one after the other before anybody gets it; each must succeed. */
   setup: z.array(argvSchema).max(32).optional(),
-  /** What must succeed in a fresh sandbox: run after a setup, before its outcome is kept, and by `profiles verify`. */
+  /** What must succeed in a fresh sandbox: run after a setup, before anybody gets it or its outcome is kept, and by `profiles verify`. */
   verify: z.array(argvSchema).max(32).optional(),
-  /** In words: what it is, how it was set up, what to do when something is amiss. Goes where the sandbox goes. */
-  runbook: z.string().max(16_384).optional(),
+  /** Goes where the sandbox goes: into its copies, its snapshots and what is made of them. */
+  runbook: runbookSchema.optional(),
 } as const;
 
 /**

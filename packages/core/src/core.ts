@@ -60,6 +60,7 @@ import type {
   SetKeyBudgetBody,
   SetSecretBody,
   Snapshot,
+  SnapshotFilter,
   StoreReport,
   Suggestion,
   Synced,
@@ -159,7 +160,7 @@ export interface Core {
   ): Promise<Snapshot>;
   /** So many new ones as this one is now. */
   fork(principal: Principal, idOrName: string, body?: ForkBody, once?: Once): Promise<Sandbox[]>;
-  listSnapshots(principal: Principal): Promise<Snapshot[]>;
+  listSnapshots(principal: Principal, filter?: SnapshotFilter): Promise<Snapshot[]>;
   deleteSnapshot(principal: Principal, idOrName: string): Promise<Snapshot>;
   /** As one file, an OCI layout in a tar archive. */
   exportSnapshot(principal: Principal, idOrName: string): Promise<AsyncIterable<Uint8Array>>;

@@ -15,7 +15,7 @@ import { reuseOr } from "./reuse.ts";
 import { type RoutePlan, route, whyUnfit } from "./route/route.ts";
 import { settle } from "./settle.ts";
 import { setUp } from "./setup.ts";
-import { withSnapshot } from "./snapshots/restore.ts";
+import { inheritRunbook, withSnapshot } from "./snapshots/restore.ts";
 import type { Claim } from "./store/idempotency-store.ts";
 import { type Origin, tryEach } from "./try-each.ts";
 
@@ -50,6 +50,7 @@ export async function createClaimed(
   const { origin } = settled;
   // 1 narrow
   const narrowed = await narrow(house, principal, await withSnapshot(house, principal, body));
+  await inheritRunbook(house, narrowed.spec);
   if (origin) narrowed.spec.forkOf = origin.forkOf;
   return reuseOr(house, principal, narrowed, claim, (label) =>
     make(house, principal, { ...narrowed, label }, claim, settled),

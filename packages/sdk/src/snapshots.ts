@@ -2,6 +2,7 @@ import {
   type ByteSource,
   type ImportOptions,
   type Snapshot,
+  type SnapshotFilter,
   snapshotListSchema,
   snapshotSchema,
 } from "@sandboxer/contract";
@@ -10,7 +11,8 @@ import type { Once, Transport } from "./transport.ts";
 import { uploadOf } from "./upload.ts";
 
 export interface SnapshotShelf {
-  list(): Promise<readonly Snapshot[]>;
+  /** Newest first: all, or those with these labels. */
+  list(filter?: SnapshotFilter): Promise<readonly Snapshot[]>;
   delete(idOrName: string): Promise<Snapshot>;
   /** As one file. */
   export(idOrName: string): Promise<AsyncIterable<Uint8Array>>;
@@ -20,8 +22,9 @@ export interface SnapshotShelf {
 export function openSnapshotShelf(transport: Transport): SnapshotShelf {
   const at = (idOrName: string) => `/v1/snapshots/${encodeURIComponent(idOrName)}`;
   return {
-    async list() {
-      return (await transport.ask(snapshotListSchema, "GET", "/v1/snapshots")).snapshots;
+    async list({ labels } = {}) {
+      const query = labels && { labels: new URLSearchParams(labels).toString() };
+      return (await transport.ask(snapshotListSchema, "GET", "/v1/snapshots", { query })).snapshots;
     },
     delete: (idOrName) => transport.ask(snapshotSchema, "DELETE", at(idOrName)),
     async export(idOrName) {

@@ -42,6 +42,7 @@ function lines(sandbox: Sandbox): string[] {
     ["for", [consumer.kind, consumer.project, consumer.task].filter(Boolean).join(" / ")],
     ["seen by", visibility],
     ...bestEffort.map((text): [string, string] => ["not held", text]),
+    ...(spec.runbook?.trimEnd().split("\n") ?? []).map((text): [string, string] => ["runbook", text]),
   ];
   return rows.flatMap(([what, text]) => (text === undefined ? [] : [`${what.padEnd(9)}${text}`]));
 }

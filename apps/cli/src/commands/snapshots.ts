@@ -1,6 +1,7 @@
 import { open, rename, rm } from "node:fs/promises";
 import type { Snapshot } from "@sandboxer/contract";
 import type { Command } from "commander";
+import { label } from "../arguments.ts";
 import { span, table } from "../table.ts";
 
 export function register(program: Command): void {
@@ -8,6 +9,7 @@ export function register(program: Command): void {
   snapshots
     .command("ls")
     .description("list them, newest first")
+    .option("-l, --label <key=value>", "only those with this label; may be given again", label)
     .option("--json", "print everything about them")
     .action(ls);
   snapshots
@@ -35,19 +37,23 @@ export function register(program: Command): void {
     .action(importFrom);
 }
 
-async function ls({ json }: { json?: true }): Promise<void> {
+async function ls({ json, label: labels }: { json?: true; label?: Record<string, string> }): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const { describeImage } = await import("../image.ts");
-  const all = await withClient((client) => client.snapshots.list());
-  const row = ({ id, name, image, sandboxId, bytes, createdAtMs }: Snapshot) => [
+  const all = await withClient((client) => client.snapshots.list(labels && { labels }));
+  const row = ({ id, name, image, sandboxId, parentId, bytes, createdAtMs, labels }: Snapshot) => [
     id,
     name ?? "",
     describeImage(image),
     sandboxId ?? "imported",
+    parentId ?? "",
     `${(bytes / 2 ** 20).toFixed(1)} MiB`,
     span(Date.now() - createdAtMs),
+    Object.entries(labels)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(" "),
   ];
-  const head = ["ID", "NAME", "IMAGE", "FROM", "SIZE", "AGE"];
+  const head = ["ID", "NAME", "IMAGE", "FROM", "PARENT", "SIZE", "AGE", "LABELS"];
   process.stdout.write(`${json ? JSON.stringify(all) : table(head, all.map(row))}\n`);
   process.exit(0);
 }

@@ -49,10 +49,14 @@ export const snapshotRoutes = [
       method: "GET",
       path: "/v1/snapshots",
       operation: "sandbox.read",
-      summary: "List snapshots, newest first",
+      summary: "List snapshots, newest first: all, or those with these labels (`key=value&key=value`)",
+      query: z.strictObject({ labels: z.string().max(32_768).optional() }),
       answer: { type: "json", status: 200, schema: snapshotListSchema },
     },
-    async ({ core, principal }) => ({ snapshots: await core.listSnapshots(principal) }),
+    async ({ core, principal, query }) => {
+      const labels = Object.fromEntries(new URLSearchParams(query.labels));
+      return { snapshots: await core.listSnapshots(principal, { labels }) };
+    },
   ),
   route(
     {

@@ -3,8 +3,9 @@
 //! Its file is locked for as long as a device lies over it, since the device has the very file
 //! description that was locked. So no disk is ever mounted twice, whoever died meanwhile.
 
+use super::made::pack_tightly;
 use super::template::{self, Copied};
-use super::{FOLDERS, Size, pack_tightly};
+use super::{FOLDERS, Size};
 use crate::sys::loop_device::LoopDevice;
 use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
 use crate::sys::path;

@@ -4,32 +4,27 @@
 mod blank;
 mod broken_in;
 mod kept;
+mod made;
 mod makers;
+mod size;
 mod template;
 
-use crate::sys::loop_device::LoopDevice;
-use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
 use crate::sys::{credentials, path};
 pub use blank::Blank;
-use broken_in::broken_in;
 pub use kept::{IMAGE, await_release, show};
+use made::{Made, make, make_ahead};
 use makers::Makers;
+use size::Size;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use template::Copied;
 
-/// The bytes of a disk for which it has one inode, unless said otherwise.
-const BYTES_PER_INODE: u64 = 16_384;
 /// What most sandboxes ask for; made ready when hold starts.
 const USUAL_BYTES: u64 = 10_240 << 20;
-/// Files of fewer blocks than this are laid side by side.
-const SMALL_FILE_BLOCKS: &str = "1024";
 const MAKERS: usize = 2;
 const AHEAD_EACH: usize = 3;
 /// With fewer ready, more are made at once.
@@ -51,21 +46,6 @@ pub struct Disks {
     images: RefCell<HashMap<u64, OwnedFd>>,
     shares_blocks: bool,
     wanted: Cell<Option<(Size, Instant)>>,
-}
-
-/// A disk, and its file where the store shares blocks.
-pub struct Made {
-    root: OwnedFd,
-    image: Option<OwnedFd>,
-}
-
-/// What makes one disk as good as another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Size {
-    bytes: u64,
-    inodes: u64,
-    /// With a journal: it is to survive a machine that fails.
-    is_durable: bool,
 }
 
 impl Disks {
@@ -185,79 +165,6 @@ impl Disks {
         match image.exists() {
             true => kept::open(image, self.shares_blocks),
             false => kept::make(&self.templates, image, Size::of(bytes, inodes), owner),
-        }
-    }
-}
-
-impl Made {
-    fn into_list(self) -> Vec<OwnedFd> {
-        std::iter::once(self.root).chain(self.image).collect()
-    }
-
-    fn from_list(list: Vec<OwnedFd>) -> Option<Made> {
-        let mut list = list.into_iter();
-        Some(Made { root: list.next()?, image: list.next() })
-    }
-}
-
-impl Size {
-    const LENGTH: usize = 16;
-
-    fn of(bytes: u64, inodes: Option<u64>) -> Size {
-        let inodes = inodes.unwrap_or(bytes / BYTES_PER_INODE).max(64);
-        Size { bytes, inodes, is_durable: false }
-    }
-
-    fn to_bytes(self) -> [u8; Size::LENGTH] {
-        (u128::from(self.bytes) << 64 | u128::from(self.inodes)).to_ne_bytes()
-    }
-
-    fn from_bytes(bytes: [u8; Size::LENGTH]) -> Size {
-        let both = u128::from_ne_bytes(bytes);
-        Size { bytes: (both >> 64) as u64, inodes: both as u64, is_durable: false }
-    }
-}
-
-/// What a copy of its file costs is counted in stretches, and ext4 leaves a gap behind every file
-/// that it does not take for a small one.
-fn pack_tightly(device: &LoopDevice) {
-    let name = device.path.file_name().unwrap_or_default();
-    let setting = Path::new("/sys/fs/ext4").join(name).join("mb_stream_req");
-    // Without it copies take longer, and that is all.
-    let _ = fs::write(setting, SMALL_FILE_BLOCKS);
-}
-
-fn make_ahead(templates: &Path, size: Size) -> io::Result<Made> {
-    let made = make(templates, size)?;
-    Ok(Made { root: broken_in(made.root)?, ..made })
-}
-
-fn make(templates: &Path, size: Size) -> io::Result<Made> {
-    let template = template::find(templates, size)?;
-    // It never has a name: however this ends, nothing of it is left behind.
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_TMPFILE)
-        .mode(0o600)
-        .open(templates)?;
-    let copied = template::copy(&template, &file)?;
-    let device = LoopDevice::over(&file)?;
-    let source = crate::sys::c_string(&device.path)?;
-    // Its content dies with the sandbox, so nothing waits for the medium; and nothing fills the
-    // sparse file but what the sandbox writes.
-    let options = [(c"source", source.as_c_str())];
-    let flags = [c"nobarrier", c"noinit_itable", c"noquota"];
-    let root = mount::new_filesystem_with(c"ext4", &options, &flags, NO_SUID | NO_DEVICES)?;
-    match copied {
-        Copied::Shared => {
-            pack_tightly(&device);
-            Ok(Made { root, image: Some(file.into()) })
-        }
-        Copied::Written(parts) => {
-            // All at once, where the sandbox would wait for one after the other.
-            parts.into_iter().for_each(|part| device.read_ahead(part));
-            Ok(Made { root, image: None })
         }
     }
 }

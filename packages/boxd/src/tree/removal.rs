@@ -136,6 +136,14 @@ mod tests {
         }
         fs::create_dir_all(&deep).unwrap();
         symlink(&precious, deep.join("link")).unwrap();
+        // Deeper than any path is long (RL-10).
+        for _ in 0..16 {
+            let mut above = base.join("above");
+            above.extend(["d"; 300]);
+            fs::create_dir_all(&above).unwrap();
+            fs::rename(base.join("tree"), above.join("d")).unwrap();
+            fs::rename(base.join("above"), base.join("tree")).unwrap();
+        }
         for number in 0..2_000 {
             fs::write(base.join(format!("tree/file-{number}")), "").unwrap();
         }

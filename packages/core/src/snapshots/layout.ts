@@ -2,11 +2,11 @@ import { createHash, createPublicKey, type KeyObject, sign } from "node:crypto";
 import { mkdir, open, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
-  type Image,
   LAYER_TYPE,
   type LayerKind,
   MANIFEST_TYPE,
   SNAPSHOT_ANNOTATIONS,
+  type Snapshot,
 } from "@sandboxer/contract";
 import { digestOf, fingerprintOf } from "./digest.ts";
 
@@ -19,6 +19,9 @@ interface Descriptor {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
+/** What a snapshot says of itself, wherever it goes. */
+export type Said = Pick<Snapshot, "image" | "labels" | "runbook">;
+
 interface Written {
   readonly digest: string;
   readonly bytes: number;
@@ -29,7 +32,7 @@ interface Written {
 export async function writeLayout(
   dir: string,
   layers: AsyncIterable<{ kind: LayerKind; data: AsyncIterable<Uint8Array> }>,
-  image: Image,
+  { image, labels, runbook }: Said,
   privateKey: KeyObject,
 ): Promise<Written> {
   await mkdir(join(dir, "blobs/sha256"), { recursive: true, mode: 0o700 });
@@ -51,7 +54,11 @@ export async function writeLayout(
     mediaType: MANIFEST_TYPE,
     config: { mediaType: CONFIG_TYPE, ...config },
     layers: descriptors,
-    annotations: { [SNAPSHOT_ANNOTATIONS.image]: JSON.stringify(image) },
+    annotations: {
+      [SNAPSHOT_ANNOTATIONS.image]: JSON.stringify(image),
+      [SNAPSHOT_ANNOTATIONS.labels]: JSON.stringify(labels),
+      ...(runbook !== undefined && { [SNAPSHOT_ANNOTATIONS.runbook]: runbook }),
+    },
   });
   const blob = await writeBlob(dir, manifest);
   const publicKey = createPublicKey(privateKey);

@@ -1,4 +1,11 @@
-import { type Box, type CreateBody, type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import {
+  type Box,
+  type CreateBody,
+  type Principal,
+  type Sandbox,
+  SandboxerError,
+  type SandboxSpec,
+} from "@sandboxer/contract";
 import { demand } from "../facet.ts";
 import type { House } from "../house.ts";
 import { shelfOf } from "./shelf-of.ts";
@@ -16,6 +23,13 @@ export async function withSnapshot<Body extends Pick<CreateBody, "from" | "image
     throw new SandboxerError("invalid_request", "image: a snapshot restores over its own image only");
   }
   return { ...body, from: id, image };
+}
+
+/** What it says in words goes with what is made of it, unless that has words of its own. */
+export async function inheritRunbook(house: House, spec: SandboxSpec): Promise<void> {
+  if (spec.from === undefined || spec.runbook !== undefined) return;
+  const taken = (await shelfOf(house).all()).find(({ id }) => id === spec.from);
+  if (taken?.runbook !== undefined) spec.runbook = taken.runbook;
 }
 
 /** Before anybody may use it: what it is made from is all there, and right, or there is no sandbox. */

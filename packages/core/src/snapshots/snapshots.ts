@@ -2,9 +2,11 @@ import { createPublicKey } from "node:crypto";
 import {
   type ImportOptions,
   importOptionsSchema,
+  labelsSchema,
   newRowId,
   type Principal,
   type Snapshot,
+  type SnapshotFilter,
 } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import { claimOf, type Once } from "../idempotency.ts";
@@ -16,11 +18,17 @@ import { fingerprintOf } from "./digest.ts";
 import { roomFor } from "./room.ts";
 import type { Draft } from "./shelf.ts";
 import { shelfOf } from "./shelf-of.ts";
-import { readLayer, verifyLayout } from "./verify.ts";
+import { readLayer, type Verified, verifyLayout } from "./verify.ts";
 
-export async function listSnapshots(house: House, principal: Principal): Promise<Snapshot[]> {
+export async function listSnapshots(
+  house: House,
+  principal: Principal,
+  { labels = {} }: SnapshotFilter = {},
+): Promise<Snapshot[]> {
   authorize(principal.chain, "sandbox.read");
-  return shelfOf(house).list(principal);
+  const wanted = Object.entries(parse(labelsSchema, labels));
+  const all = await shelfOf(house).list(principal);
+  return all.filter((one) => wanted.every(([key, value]) => one.labels[key] === value));
 }
 
 export async function deleteSnapshot(
@@ -72,9 +80,9 @@ export async function importSnapshot(
   const aside = newRowId("snp");
   const draft = await shelf.draft(aside, async (dir) => {
     await unpackLayout(dir, source, roomFor(shelf.mostBytes));
-    const { digest, signer, image, layers } = await verifyLayout(dir, (key) => key === own || key === trust);
+    const { layers, ...said } = await verifyLayout(dir, (key) => key === own || key === trust);
     for (const layer of layers) for await (const _ of readLayer(dir, layer));
-    return { digest, signer, image, bytes: layers.reduce((sum, { size }) => sum + size, 0) };
+    return { ...said, bytes: layers.reduce((sum, { size }) => sum + size, 0) };
   });
   try {
     const claim = claimOf(house, principal, "snapshot.import", [draft.facts.digest, options], once);
@@ -91,14 +99,13 @@ export async function importSnapshot(
 async function keepImported(
   house: House,
   principal: Principal,
-  draft: Draft<Pick<Snapshot, "digest" | "signer" | "image" | "bytes">>,
+  draft: Draft<Omit<Verified, "layers"> & { readonly bytes: number }>,
   { id, name }: { readonly id: string; readonly name: string | undefined },
 ): Promise<Snapshot> {
   const { orgId, id: principalId } = principal;
   const snapshot = await shelfOf(house).place(principal, draft, {
     id,
     ...(name && { name }),
-    labels: {},
     orgId,
     principalId,
     createdAtMs: house.clock.nowMs(),

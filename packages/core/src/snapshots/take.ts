@@ -120,22 +120,22 @@ export async function keep(
   { id = newRowId("snp"), name, labels, passingMs = sandbox.spec.retain?.ageMs }: Kept,
 ): Promise<Snapshot> {
   const shelf = shelfOf(house);
-  const { from } = sandbox.spec;
+  const { from, runbook } = sandbox.spec;
   const image = await pinnedImage(house, sandbox);
   const createdAtMs = house.clock.nowMs();
   const snapshot = await shelf.add(owner, id, async (dir) => {
     const layers = layersOf(box, sandbox, roomFor(shelf.mostBytes));
-    const written = await writeLayout(dir, layers, image, shelf.privateKey);
+    const said = { image, labels, ...(runbook !== undefined && { runbook }) };
+    const written = await writeLayout(dir, layers, said, shelf.privateKey);
     house.pass("snapshot.drafted");
     return {
       id,
       ...(name !== undefined && { name }),
-      labels,
+      ...said,
       orgId: owner.orgId,
       principalId: owner.id,
       sandboxId: sandbox.id,
       ...(from !== undefined && { parentId: from }),
-      image,
       createdAtMs,
       ...(name === undefined && passingMs !== undefined && { expiresAtMs: createdAtMs + passingMs }),
       ...written,

@@ -3,9 +3,9 @@ import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import {
-  type Image,
   imageSchema,
   type LayerKind,
+  labelsSchema,
   layoutFileSchema,
   layoutIndexSchema,
   layoutManifestSchema,
@@ -13,14 +13,13 @@ import {
   SNAPSHOT_ANNOTATIONS,
 } from "@sandboxer/contract";
 import { digestOf, fingerprintOf } from "./digest.ts";
-import { blobPath } from "./layout.ts";
+import { blobPath, type Said } from "./layout.ts";
 
 const MAXIMUM_JSON_BYTES = 4 << 20;
 
-export interface Verified {
+export interface Verified extends Said {
   readonly digest: string;
   readonly signer: string;
-  readonly image: Image;
   readonly layers: readonly { readonly kind: LayerKind; readonly digest: string; readonly size: number }[];
 }
 
@@ -44,13 +43,18 @@ export async function verifyLayout(dir: string, isTrusted: (signer: string) => b
     });
   }
   const manifest = shape(layoutManifestSchema, json(bytes));
-  const image = shape(imageSchema, json(Buffer.from(manifest.annotations[SNAPSHOT_ANNOTATIONS.image])));
+  const { annotations } = manifest;
+  const image = shape(imageSchema, json(Buffer.from(annotations[SNAPSHOT_ANNOTATIONS.image])));
+  const said = annotations[SNAPSHOT_ANNOTATIONS.labels] ?? "{}";
+  const labels = shape(labelsSchema, json(Buffer.from(said)));
+  const { [SNAPSHOT_ANNOTATIONS.runbook]: runbook } = annotations;
   const layers = manifest.layers.map((layer) => ({
     kind: layer.annotations[SNAPSHOT_ANNOTATIONS.kind],
     digest: layer.digest,
     size: layer.size,
   }));
-  return { digest: entry.digest, signer, image, layers };
+  const words = runbook === undefined ? {} : { runbook };
+  return { digest: entry.digest, signer, image, labels, ...words, layers };
 }
 
 /** Its last byte comes only if all before it were right. */

@@ -7,10 +7,10 @@ import { findRuntime, type Runtime } from "./runtime.ts";
 export async function probeDocker(api: DockerApi, boxdPath: string, runtime: Runtime): Promise<Probe> {
   const { daemon, judged } = await findDaemon(api);
   const found = daemon.ok ? await findRuntime(api, runtime) : undefined;
-  const findings = [daemon, ...(found ? [found.finding] : []), findBoxdBinary(boxdPath)];
+  const findings: Finding[] = [daemon, ...(found ? [found.finding] : []), findBoxdBinary(boxdPath)];
   const lacking = findings.find((finding) => !finding.ok);
   if (lacking) {
-    return { status: "unavailable", reason: lacking.message, fix: lacking.fix ?? "", findings };
+    return { status: "unavailable", reason: lacking.message, fix: lacking.fix, findings };
   }
   // What a container's programs reach first: runc and this kernel, or gVisor's own.
   findings.push(...(found ? [judge("gvisor", found.version, GVISOR_FLOOR)] : judged));

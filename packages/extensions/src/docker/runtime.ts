@@ -42,7 +42,7 @@ export async function findRuntime(
   if (!Object.hasOwn(Runtimes, runtime)) {
     return { finding: { id, ok: false, message: `docker has no runtime ${runtime}`, fix: FIX } };
   }
-  const finding = { id, ok: true, message: `docker runs containers on ${runtime}` };
+  const finding: Finding = { id, ok: true, message: `docker runs containers on ${runtime}` };
   return { finding, version: await versionOf(Runtimes[runtime]?.path) };
 }
 

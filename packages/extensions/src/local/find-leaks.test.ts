@@ -29,12 +29,9 @@ it("XS-10 names each setting that lets neighbours guess, and none where there is
   expect(await findLeaks(root)).toMatchObject({ ok: true });
   for (const [path, [text, word]] of Object.entries(UNSAFE)) {
     put(path, text);
-    const { ok, message, fix } = await findLeaks(root);
-    expect({ ok, names: message.includes(word), fix: fix !== undefined }).toEqual({
-      ok: false,
-      names: true,
-      fix: true,
-    });
+    const found = await findLeaks(root);
+    expect(found).toMatchObject({ ok: false, fix: expect.any(String) });
+    expect(found.message).toContain(word);
     put(path, SAFE[path as keyof typeof SAFE]);
   }
 });

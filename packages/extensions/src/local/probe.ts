@@ -30,7 +30,7 @@ export async function probeHost(boxdPath: string, isHolding: () => Promise<boole
   const unsafe = belowFloor(await kernelRelease(), KERNEL_FLOOR);
   if (unsafe) findings.push({ id: "local.floor", ok: false, message: unsafe, fix: "Use a newer kernel." });
   if (!lacking) return { status: "offer", findings, ...(unsafe && { unsafe: [unsafe] }) };
-  return { status: "unavailable", reason: lacking.message, fix: lacking.fix ?? "", findings };
+  return { status: "unavailable", reason: lacking.message, fix: lacking.fix, findings };
 }
 
 async function kernelRelease(): Promise<string> {
@@ -50,12 +50,8 @@ async function findKernel(): Promise<Finding> {
   const [major = 0, minor = 0] = release.split(".").map(Number);
   // Overlay mounts inside a user namespace came with 5.11, mount_setattr with 5.12.
   const ok = major > 5 || (major === 5 && minor >= 12);
-  return {
-    id: "local.kernel",
-    ok,
-    message: `kernel ${release}`,
-    ...(ok ? {} : { fix: "Use a kernel of 5.12 or newer." }),
-  };
+  const said = { id: "local.kernel", message: `kernel ${release}` };
+  return ok ? { ...said, ok } : { ...said, ok, fix: "Use a kernel of 5.12 or newer." };
 }
 
 async function findBoxdBinary(path: string, isHolding: () => Promise<boolean>): Promise<Finding> {

@@ -79,8 +79,13 @@ export async function decompressed(source: AsyncIterable<Uint8Array>): Promise<A
     head = head.length === 0 ? value : Buffer.concat([head, value]);
   }
   async function* whole(): AsyncGenerator<Uint8Array> {
-    if (head.length > 0) yield head;
-    for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
+    try {
+      if (head.length > 0) yield head;
+      for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
+    } finally {
+      // Whoever stops half-way is done with the file behind it, too.
+      await iterator.return?.();
+    }
   }
   const begins = (magic: readonly number[]) => magic.every((byte, at) => head[at] === byte);
   if (begins(MAGIC.gzip)) return through(whole(), createGunzip({ chunkSize: 256 * 1024 }));
