@@ -4,6 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { ERRORS, newRowId, SandboxerError } from "@sandboxer/contract";
 import type { Log } from "../log.ts";
 import { createReport, type ErrorBody } from "../rest/failure.ts";
+import { type Allowed, refusalOfHost } from "../rest/guard.ts";
 import type { Ground } from "../rest/route.ts";
 import { refuseUpgrade } from "../sockets/refuse.ts";
 import type { PreviewAddress } from "./address.ts";
@@ -24,11 +25,19 @@ interface Asking {
   readonly incoming: IncomingMessage;
 }
 
+interface PreviewsOptions {
+  readonly allowed: Allowed;
+  readonly openly?: Openly;
+}
+
 export function createPreviews(
   { core, previews: { place }, limits }: Ground,
   log: Log,
-  openly?: Openly,
+  { allowed, openly }: PreviewsOptions,
 ): Previews {
+  /** A name of a preview's own is checked by having been found; a path is asked for by one of ours. */
+  const foreign = ({ kind }: PreviewAddress, { headers }: IncomingMessage) =>
+    kind === "path" ? refusalOfHost(headers.host ?? "", allowed) : undefined;
   const begin = (kind: string, incoming: IncomingMessage) => {
     const requestId = newRowId("req");
     const tell = (status: number, more: object = {}) =>
@@ -51,6 +60,11 @@ export function createPreviews(
 
     async serve(address, incoming, outgoing) {
       const { tell, report } = begin(address.kind, incoming);
+      const refusal = foreign(address, incoming);
+      if (refusal) {
+        tell(refusal.status, { code: refusal.error.code });
+        return refuse(outgoing, report(refusal.error), refusal.status);
+      }
       try {
         const visit = await admit(core, address, incoming);
         if ("cookie" in visit) {
@@ -81,6 +95,11 @@ export function createPreviews(
 
     async upgrade(address, incoming, socket, head) {
       const { tell, report } = begin(address.kind, incoming);
+      const refusal = foreign(address, incoming);
+      if (refusal) {
+        tell(refusal.status, { code: refusal.error.code });
+        return refuseUpgrade(socket, refusal.status, { error: report(refusal.error) });
+      }
       try {
         const visit = await admit(core, address, incoming, openly);
         const leave = limits?.enter(visit.entry.principal.keyId);
@@ -149,8 +168,12 @@ function translate(error: unknown): SandboxerError {
   });
 }
 
-function refuse(outgoing: ServerResponse, error: ErrorBody): void {
+function refuse(
+  outgoing: ServerResponse,
+  error: ErrorBody,
+  status: number = ERRORS[error.code].status,
+): void {
   if (outgoing.headersSent) return void outgoing.destroy();
   const headers = { "content-type": "application/json", "content-security-policy": "default-src 'none'" };
-  outgoing.writeHead(ERRORS[error.code].status, headers).end(JSON.stringify({ error }));
+  outgoing.writeHead(status, headers).end(JSON.stringify({ error }));
 }
