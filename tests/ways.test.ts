@@ -44,6 +44,10 @@ const WAYS: Readonly<Record<Exclude<keyof Core, Inner | "start" | "close">, Ways
   publishProfile: { rest: ["POST /v1/profiles"], cli: ["profiles publish"] },
   deprecateProfile: { rest: ["POST /v1/profiles/{ref}/deprecate"], cli: ["profiles deprecate"] },
   suggestProfile: { rest: ["POST /v1/profiles/suggest"], cli: ["profiles suggest"] },
+  importPolicy: {
+    rest: ["POST /v1/profiles/import-openshell"],
+    cli: ["profiles import-openshell"],
+  },
   create: { rest: ["POST /v1/sandboxes"], cli: ["create", "run", "restore", "profiles verify"] },
   recreate: { rest: [`POST ${SANDBOX}/recreate`], cli: ["recreate"] },
   reachability: { rest: [`GET ${SANDBOX}/reachability`], cli: ["reach"] },
@@ -94,6 +98,7 @@ const WAYS: Readonly<Record<Exclude<keyof Core, Inner | "start" | "close">, Ways
   diff: { rest: [`POST ${SANDBOX}/workspace/diff`], cli: ["diff"] },
   apply: { rest: [`POST ${SANDBOX}/workspace/apply`], cli: ["apply"] },
   rollback: { rest: [`POST ${SANDBOX}/workspace/rollback`], cli: ["rollback"] },
+  listPoints: { rest: [`GET ${SANDBOX}/workspace/points`], cli: ["rollback"] },
   sync: { rest: [`POST ${SANDBOX}/workspace/sync`], cli: ["sync"] },
   takeSnapshot: { rest: [`POST ${SANDBOX}/snapshots`], cli: ["snapshot"] },
   fork: { rest: [`POST ${SANDBOX}/fork`], cli: ["fork"] },
@@ -139,15 +144,7 @@ const WAYS: Readonly<Record<Exclude<keyof Core, Inner | "start" | "close">, Ways
 const OF_NO_VERB: Ways = {
   rest: ["GET /health", "GET /metrics", "GET /v1/openapi.json", "GET /v1/reference", "preview"],
   cli: [
-    ...[
-      "up",
-      "backup",
-      "backup restore",
-      "env",
-      "completion",
-      "profiles schema",
-      "profiles import-openshell",
-    ],
+    ...["up", "backup", "backup restore", "env", "completion", "profiles schema"],
     ...["store make", "store mount", "store unmount"],
   ],
 };

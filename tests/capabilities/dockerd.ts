@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 import { endProcessesOf, pauseMs, readOrNothing } from "./processes.ts";
 
 const run = promisify(execFile);
-const STARTS_WITHIN_MS = 30_000;
-const STOPS_WITHIN_MS = 15_000;
+const STARTS_WITHIN_MS = 90_000;
+const STOPS_WITHIN_MS = 30_000;
 
 export interface Dockerd {
   /** The client that came with the daemon; another one on the PATH may not fit. */

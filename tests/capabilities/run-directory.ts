@@ -28,5 +28,5 @@ export function closeRunDirectory(directory: string): void {
   for (const mount of mounts.filter((path) => path.startsWith(`${directory}/`)).reverse()) {
     execFileSync("umount", ["--lazy", mount]);
   }
-  rmSync(directory, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }

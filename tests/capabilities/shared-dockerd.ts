@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Dockerd, startDockerd } from "./dockerd.ts";
 
-const WAITS_MS = 60_000;
+const WAITS_MS = 120_000;
 
 /** One daemon for all test files of a run: the first to ask starts it, global-setup.ts stops it. */
 export async function sharedDockerd(): Promise<Dockerd> {

@@ -25,7 +25,7 @@ export const PLAIN_SPEC: SandboxSpec = {
   limits: "best-effort",
   env: {},
   labels: {},
-  ttlMs: 120_000,
+  ttlMs: 900_000,
 };
 
 const unsupported = () => Promise.reject(new SandboxerError("unsupported", "not in this extension"));

@@ -52,6 +52,8 @@ async function copyPackages(tree: string, packages: readonly string[]): Promise<
 
 const COPY = `
 tree=$1; shift
+# Not while another test installs some.
+exec 9>>/run/sandboxer-apt.lock; flock --shared 9
 apt-cache depends --recurse --installed --no-recommends --no-suggests --no-conflicts --no-breaks \\
   --no-replaces --no-enhances "$@" | grep '^[a-z0-9]' | sort -u |
   xargs dpkg -L | grep -v '^/usr/share/[^n]\\|^/usr/include/\\|/perl\\|diverted' | sort -u |

@@ -10,6 +10,7 @@ import { beforeAll } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { directSubject } from "./direct.ts";
 import { importTestImage, TEST_IMAGE } from "./docker-image.ts";
+import { removeEngine } from "./remove-engine.ts";
 
 const { describe, given } = await requires("docker", "boxd");
 const image = { kind: "oci", ref: TEST_IMAGE } as const;
@@ -34,7 +35,7 @@ async function openThroughGateway(): Promise<Subject> {
   const client = createClient({ url: gateway.url ?? "", apiKey: gateway.apiKey });
   return {
     create: (input = {}) =>
-      client.sandboxes.create({ ttlMs: 120_000, image, extensions: ["docker"], ...input }),
+      client.sandboxes.create({ ttlMs: 900_000, image, extensions: ["docker"], ...input }),
     async list() {
       const { sandboxes } = await client.sandboxes.list({ states: ["running"], limit: 200 });
       return sandboxes.map(({ id }) => id);
@@ -44,7 +45,7 @@ async function openThroughGateway(): Promise<Subject> {
     },
     async close() {
       await gateway.close();
-      await rm(home, { recursive: true, force: true });
+      await removeEngine(join(home, "engine"), home);
     },
   };
 }

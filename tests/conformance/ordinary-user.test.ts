@@ -62,14 +62,14 @@ function suite(notInForce: readonly string[], asUser: (place: string) => readonl
     const program = [join(place, "node"), join(place, "tests/conformance/as-ordinary-user.ts")];
     const { stdout } = await promisify(execFile)("env", [...asUser(place), "env", ...variables, ...program], {
       cwd: place,
-      timeout: 120_000,
+      timeout: 280_000,
     });
     for (const line of stdout.trim().split("\n")) {
       const said = JSON.parse(line);
       if (said.name) outcomes.set(said.name, said);
       else table = said;
     }
-  }, 150_000);
+  }, 300_000);
 
   afterAll(async () => {
     if (place) await rm(place, { recursive: true, force: true });

@@ -10,12 +10,12 @@ import { endProcessesOf, readOrNothing } from "../capabilities/processes.ts";
 export async function removeEngine(engineDir: string, wholeDir = engineDir): Promise<void> {
   const namesIn = (room: string) => readdir(join(engineDir, room)).catch(() => []);
   for (const box of await namesIn("boxes")) await endFirstProcess(join(engineDir, "boxes", box));
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 60_000;
   while ([...(await namesIn("boxes")), ...(await namesIn("trash"))].length > 0 && Date.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   endProcessesOf(engineDir);
-  await rm(wholeDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  await rm(wholeDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }
 
 /** With it goes everything that runs there. Its number is checked: it may be somebody else's by now. */

@@ -20,7 +20,7 @@ async function openThroughCore(): Promise<Subject> {
   await core.start();
   return {
     async create(input = {}) {
-      const { id } = await core.create(principal, { ttlMs: 120_000, ...input });
+      const { id } = await core.create(principal, { ttlMs: 900_000, ...input });
       return {
         id,
         exec: (request) => core.exec(principal, id, request),

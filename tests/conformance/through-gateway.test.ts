@@ -15,7 +15,7 @@ async function openThroughGateway(): Promise<Subject> {
   const gateway = await openGateway({ home, listen: { host: "127.0.0.1", port: 0 }, log: () => {} });
   const client = createClient({ url: gateway.url ?? "", apiKey: gateway.apiKey });
   return {
-    create: (input = {}) => client.sandboxes.create({ ttlMs: 120_000, ...input }),
+    create: (input = {}) => client.sandboxes.create({ ttlMs: 900_000, ...input }),
     async list() {
       const { sandboxes } = await client.sandboxes.list({ states: ["running", "paused"], limit: 200 });
       return sandboxes.map(({ id }) => id);

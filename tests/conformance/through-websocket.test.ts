@@ -18,7 +18,7 @@ async function openThroughWebSocket(): Promise<Subject> {
   const client = createClient({ url: gateway.url ?? "", apiKey: gateway.apiKey });
   return {
     async create(input = {}) {
-      const sandbox = await client.sandboxes.create({ ttlMs: 120_000, ...input });
+      const sandbox = await client.sandboxes.create({ ttlMs: 900_000, ...input });
       return {
         ...sandbox,
         exec: (asked) => sandbox.exec(asked, WAY),

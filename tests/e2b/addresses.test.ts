@@ -6,7 +6,7 @@ import { type Bench, openBench } from "../egress/lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const BY_PROXY = "--proxytunnel --proxy http://198.18.0.1:3128";
 
@@ -19,12 +19,12 @@ describe("E2B's own client, with addresses in its lists", () => {
     await bench.lab.name("other.test", [OTHER]);
     const { apiKey, url = "" } = bench.gateway;
     options = { apiKey, apiUrl: url, sandboxUrl: url, timeoutMs: 120_000 };
-  }, 120_000);
+  }, 300_000);
   afterAll(() => bench?.close());
   beforeEach(() => bench.lab.clear());
 
   const curl = async (sandbox: Sandbox, line: string) =>
-    (await sandbox.commands.run(`curl -sk --max-time 10 ${line} || echo failed`)).stdout;
+    (await sandbox.commands.run(`curl -sk --max-time 60 ${line} || echo failed`)).stdout;
   /** Which addresses of the world were asked anything. */
   const asked = async () => {
     const { records } = await bench.lab.look();

@@ -5,7 +5,7 @@ import { type Door, openDoor } from "./door.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "languages");
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 
 /** The same in each: a name that stays, a value, output on both streams, something thrown. */
 const LANGUAGES = {
@@ -83,7 +83,7 @@ describe("more languages of E2B's code interpreter", () => {
   it.each(Object.entries(LANGUAGES))(
     "%s: keeps its names when a cell is interrupted",
     async (language, does) => {
-      await expect(sandbox.runCode(does.long, { language, timeoutMs: 2_000 })).rejects.toThrow();
+      await expect(sandbox.runCode(does.long, { language, timeoutMs: 4_000 })).rejects.toThrow();
       expect((await sandbox.runCode(does.value, { language })).text).toContain("21");
     },
   );

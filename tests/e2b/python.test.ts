@@ -31,7 +31,7 @@ describe("E2B's own package for Python", () => {
   const program = fileURLToPath(new URL("program.py", import.meta.url));
   const runs = async (variables: Record<string, string>) => {
     const env = { PATH: process.env.PATH, ...variables };
-    const { stdout } = await run(given["python-e2b"].python, [program], { env, timeout: 90_000 });
+    const { stdout } = await run(given["python-e2b"].python, [program], { env, timeout: 240_000 });
     return JSON.parse(stdout);
   };
   const told = {
@@ -51,7 +51,7 @@ describe("E2B's own package for Python", () => {
 
   it("runs a program as it is, waiting and not waiting", async () => {
     expect(await runs(door.variables)).toEqual(told);
-  }, 120_000);
+  }, 300_000);
 
   it("runs it by names and TLS on the same port", async () => {
     await writeFile(join(door.home, "sitecustomize.py"), RESOLVER);
@@ -63,5 +63,5 @@ describe("E2B's own package for Python", () => {
       PYTHONPATH: door.home,
     });
     expect(named).toEqual(told);
-  }, 120_000);
+  }, 300_000);
 });

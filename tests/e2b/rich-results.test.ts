@@ -6,7 +6,7 @@ import { type Door, openDoor } from "./door.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd", "python-science");
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 
 const FIGURES = `
 import matplotlib.pyplot as plt

@@ -5,7 +5,7 @@ import { type Door, openDoor } from "./door.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
 describe("E2B's own client, with sandboxes", () => {
   let door: Door;
@@ -71,9 +71,9 @@ describe("E2B's own client, with sandboxes", () => {
 
   it("sleeps at the end of its time where that was asked for, and wakes when it is used", async () => {
     const lifecycle = { onTimeout: "pause", autoResume: true } as const;
-    const own = await Sandbox.create("base", { ...door.options, timeoutMs: 1_000, lifecycle });
+    const own = await Sandbox.create("base", { ...door.options, timeoutMs: 6_000, lifecycle });
     await own.files.write("kept", "still here");
-    await expect.poll(async () => (await own.getInfo()).state, { timeout: 20_000 }).toBe("paused");
+    await expect.poll(async () => (await own.getInfo()).state).toBe("paused");
     expect(await own.files.read("kept")).toBe("still here");
     expect((await own.getInfo()).state).toBe("running");
     await own.kill();

@@ -9,7 +9,7 @@ import { type Bench, openBench } from "../egress/lab/sandbox.ts";
 
 const { describe, given } = await requires("docker", "linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("E2B's own client, with secrets and rules that write headers", () => {
   let bench: Bench;
@@ -30,13 +30,13 @@ describe("E2B's own client, with secrets and rules that write headers", () => {
       extensions: ["docker"],
       secrets: ["model-key"],
     });
-  }, 180_000);
+  }, 300_000);
   afterAll(() => bench?.close());
   beforeEach(() => bench.lab.clear());
 
   const seen = async () => (await bench.lab.look()).records.filter(({ kind }) => kind === "request");
   const curl = async (sandbox: Sandbox, line: string) =>
-    (await sandbox.commands.run(`curl -s --max-time 10 ${line} || true`)).stdout;
+    (await sandbox.commands.run(`curl -s --max-time 60 ${line} || true`)).stdout;
   const network = {
     allowOut: ["model.test", "other.test"],
     rules: {

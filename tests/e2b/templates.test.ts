@@ -9,7 +9,7 @@ import { type Door, openDoor } from "./door.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
 describe("templates of E2B's own builder", () => {
   let door: Door;

@@ -10,7 +10,7 @@ import { type Door, openDoor } from "./door.ts";
 const { describe } = await requires("linux-userns", "boxd");
 const run = promisify(execFile);
 
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
 /** What a machine's DNS would do: names below `localhost` are this machine. */
 const RESOLVER = `

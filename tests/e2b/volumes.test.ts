@@ -8,7 +8,7 @@ import { type Door, openDoor } from "./door.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
 describe("E2B's own client, with volumes", () => {
   let door: Door;

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,11 +8,12 @@ import type { Approval } from "@sandboxer/contract";
 import { createClient } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
+import { removeEngine } from "../conformance/remove-engine.ts";
 import { cliOf, end, firstLine } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("sandboxer approvals", () => {
   let home: string;
@@ -36,8 +37,8 @@ describe("sandboxer approvals", () => {
   afterAll(async () => {
     await cli.run(["rm", "--all"]);
     await end(gateway, "SIGTERM");
-    await rm(home, { recursive: true, force: true });
-  }, 60_000);
+    await removeEngine(join(home, "engine"), home);
+  }, 300_000);
 
   const question = async (work: Promise<unknown>): Promise<string> => {
     const error = await work.catch((thrown: { code: string; details: { approvalId: string } }) => thrown);
@@ -152,7 +153,7 @@ describe("sandboxer approvals", () => {
       env: cli.environment,
       stdio: ["pipe", "pipe", "inherit"],
     });
-    const timer = setTimeout(() => child.kill("SIGKILL"), 30_000);
+    const timer = setTimeout(() => child.kill("SIGKILL"), 90_000);
     let seen = "";
     let answered = 0;
     child.stdout.setEncoding("utf8").on("data", (part: string) => {
@@ -161,11 +162,13 @@ describe("sandboxer approvals", () => {
       for (; answered < asked.length - 1; answered++) {
         const isOurs = asked[answered]?.includes(sandbox.id);
         child.stdin.write(isOurs ? "y" : "x");
-        if (isOurs) setTimeout(() => child.kill("SIGTERM"), 1_500);
       }
     });
+    const closed = once(child, "close");
     const id = await question(sandbox.run(["echo", "three"]));
-    await once(child, "close");
+    await expect.poll(async () => (await agent.approvals.get(id)).state).not.toBe("pending");
+    child.kill("SIGTERM");
+    await closed;
     clearTimeout(timer);
     expect(seen).toContain(`${id} ${sandbox.id} sandbox.exec`);
     expect((await agent.approvals.get(id)).state).toBe("approved");

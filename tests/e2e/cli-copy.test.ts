@@ -1,17 +1,18 @@
 import { execFile } from "node:child_process";
-import { chmod, lstat, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, mkdtemp, readFile, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { landArchive } from "../../apps/cli/src/tar/land.ts";
 import { requires } from "../capabilities/requires.ts";
+import { removeEngine } from "../conformance/remove-engine.ts";
 import { archiveOf, paxOf } from "../security/archive.ts";
 import { cliOf } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("copying from the command line", () => {
   let home: string;
@@ -34,11 +35,11 @@ describe("copying from the command line", () => {
     await writeFile(join(local, "tree", "n".repeat(90), "m".repeat(90), "ü"), "long");
     await symlink("a/b/blob", join(local, "tree/link"));
     await cli.run(["create", "--name", "box"]);
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await cli.run(["rm", "--all"]);
-    await rm(home, { recursive: true, force: true });
-  }, 60_000);
+    await removeEngine(join(home, "engine"), home);
+  }, 300_000);
 
   it("takes a file in and out", async () => {
     await cp(join(local, "tree/run"), "box:bin/run");

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 const BIN = fileURLToPath(new URL("../../apps/cli/bin/sandboxer.cjs", import.meta.url));
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 90_000;
 
 interface Ended {
   readonly code: number | null;
@@ -48,7 +48,8 @@ export async function firstLine(child: ChildProcess): Promise<string> {
   while (!text.includes("\n")) {
     const [chunk] = await Promise.race([
       once(child.stdout as NodeJS.ReadableStream, "data", { signal }),
-      once(child, "exit", { signal }).then(() => Promise.reject(new Error(`ended after: ${text}`))),
+      // Not at its exit: what it said before may still be on its way then.
+      once(child, "close", { signal }).then(() => Promise.reject(new Error(`ended after: ${text}`))),
     ]);
     text += chunk;
   }

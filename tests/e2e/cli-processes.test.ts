@@ -1,16 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
+import { removeEngine } from "../conformance/remove-engine.ts";
 import { cliOf, end, firstLine } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("processes, terminals and ports from the command line", () => {
   let home: string;
@@ -20,11 +21,11 @@ describe("processes, terminals and ports from the command line", () => {
     home = await mkdtemp(join(tmpdir(), "sandboxer-cli-"));
     cli = cliOf(home);
     await cli.run(["create", "--name", "box"]);
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await cli.run(["rm", "--all"]);
-    await rm(home, { recursive: true, force: true });
-  }, 60_000);
+    await removeEngine(join(home, "engine"), home);
+  }, 300_000);
 
   /** The program in a terminal of its own, which `script` makes; what it shows, and its keys. */
   function inTerminal(args: readonly string[]) {
@@ -37,7 +38,7 @@ describe("processes, terminals and ports from the command line", () => {
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       shown += text;
     });
-    const sees = (words: string) => expect.poll(() => shown, { timeout: 20_000 }).toContain(words);
+    const sees = (words: string) => expect.poll(() => shown).toContain(words);
     return { child, sees, type: (keys: string) => child.stdin?.write(keys) };
   }
 
@@ -48,7 +49,7 @@ describe("processes, terminals and ports from the command line", () => {
     const id = left.stdout.trim();
     expect(left).toEqual({ code: 0, stdout: `${id}\n`, stderr: "" });
     expect((await cli.run(["ps", "box"])).stdout).toMatch(new RegExp(`^${id} .*running.*sh -c`, "m"));
-    expect(await cli.run(["logs", "box", id])).toEqual({ code: 0, stdout: "one\n", stderr: "" });
+    await expect.poll(() => cli.run(["logs", "box", id])).toEqual({ code: 0, stdout: "one\n", stderr: "" });
     const following = cli.start(["logs", "-f", "box", id]);
     expect(await firstLine(following)).toBe("one");
     let rest = "";
@@ -56,8 +57,8 @@ describe("processes, terminals and ports from the command line", () => {
       rest += text;
     });
     await cli.run(["exec", "box", "--", "sh", "-c", "echo two > fifo"]);
-    await expect.poll(() => following.exitCode, { timeout: 20_000 }).toBe(0);
-    expect(rest).toBe("two\n");
+    await expect.poll(() => following.exitCode).toBe(0);
+    await expect.poll(() => rest).toBe("two\n");
     expect((await cli.run(["ps", "--all", "box"])).stdout).toMatch(new RegExp(`^${id} .*exit 3`, "m"));
     expect((await cli.run(["logs", "box", "p99"])).code).toBe(66);
   });
@@ -69,7 +70,7 @@ describe("processes, terminals and ports from the command line", () => {
     const said = once(first.stdout as NodeJS.ReadableStream, "data");
     first.stdin?.end("still here\n");
     expect(String((await said)[0])).toBe("still here\n");
-    await expect.poll(() => first.exitCode, { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => first.exitCode).toBe(0);
   });
 
   it("opens a shell with this terminal's size, keys, and exit code, and gives the terminal back", async () => {
@@ -80,7 +81,7 @@ describe("processes, terminals and ports from the command line", () => {
     await terminal.sees("sleep 60");
     terminal.type("\x03");
     terminal.type("exit 9\r");
-    const [code] = await once(terminal.child, "exit", { signal: AbortSignal.timeout(20_000) });
+    const [code] = await once(terminal.child, "exit", { signal: AbortSignal.timeout(90_000) });
     expect(code).toBe(9);
   });
 
@@ -98,14 +99,14 @@ describe("processes, terminals and ports from the command line", () => {
     terminal.stdout.on("data", (text) => {
       shown += text;
     });
-    await once(terminal, "exit", { signal: AbortSignal.timeout(30_000) });
+    await once(terminal, "exit", { signal: AbortSignal.timeout(90_000) });
     expect(shown).toContain("=4\r\nsame");
   });
 
   it("a shell without a name has a sandbox of its own, gone with it", async () => {
     const terminal = inTerminal(["shell"]);
     terminal.type("ls -A ~ | wc -l; exit\r");
-    const [code] = await once(terminal.child, "exit", { signal: AbortSignal.timeout(30_000) });
+    const [code] = await once(terminal.child, "exit", { signal: AbortSignal.timeout(90_000) });
     expect(code).toBe(0);
     expect(JSON.parse((await cli.run(["ls", "--json"])).stdout)).toHaveLength(1);
   });
@@ -117,7 +118,7 @@ describe("processes, terminals and ports from the command line", () => {
     const forward = cli.start(["forward", "--json", "box", "0:8000"]);
     const { port } = JSON.parse(await firstLine(forward)) as { port: number };
     const page = async () => (await fetch(`http://127.0.0.1:${port}/page`)).text();
-    await expect.poll(() => page().catch(() => ""), { timeout: 20_000 }).toBe("hello\n");
+    await expect.poll(() => page().catch(() => "")).toBe("hello\n");
     expect(await Promise.all([page(), page(), page()])).toEqual(["hello\n", "hello\n", "hello\n"]);
     const idle = createConnection(port, "127.0.0.1");
     await once(idle, "connect");

@@ -8,7 +8,7 @@ import { cliOf } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const VALUE = "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyz";
 

@@ -6,11 +6,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
+import { removeEngine } from "../conformance/remove-engine.ts";
 import { cliOf } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 let home: string;
 let cli: ReturnType<typeof cliOf>;
@@ -21,8 +22,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await cli.run(["rm", "--all"]);
-  await rm(home, { recursive: true, force: true });
-}, 60_000);
+  await removeEngine(join(home, "engine"), home);
+}, 300_000);
 
 /**
  * Types into a real terminal: each answer when its question has been seen. `-e` passes the exit code
@@ -33,7 +34,7 @@ async function type(args: string[], ...dialogue: [seen: string, typed: string][]
     env: { ...cli.environment, TERM: "xterm" },
     stdio: ["pipe", "pipe", "inherit"],
   });
-  const timer = setTimeout(() => child.kill("SIGKILL"), 30_000);
+  const timer = setTimeout(() => child.kill("SIGKILL"), 90_000);
   let text = "";
   let from = 0;
   child.stdout.setEncoding("utf8").on("data", (part: string) => {
@@ -76,7 +77,7 @@ describe("in a terminal", () => {
       env: { ...cli.environment, TERM: "xterm" },
       stdio: ["pipe", "pipe", "inherit"],
     });
-    const timer = setTimeout(() => shell.kill("SIGKILL"), 30_000);
+    const timer = setTimeout(() => shell.kill("SIGKILL"), 90_000);
     let text = "";
     shell.stdout.setEncoding("utf8").on("data", (part: string) => (text += part));
     await once(shell, "close");

@@ -9,7 +9,7 @@ import { cliOf, end, firstLine } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 
 describe("an agent at the command line", () => {
   const home = mkdtempSync(join(tmpdir(), "sandboxer-cli-trust-"));

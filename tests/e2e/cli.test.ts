@@ -1,9 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
+import { removeEngine } from "../conformance/remove-engine.ts";
 import { cliOf, end, firstLine } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
@@ -17,10 +18,10 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await cli.run(["rm", "--all"]);
-  await rm(home, { recursive: true, force: true });
-}, 60_000);
+  await removeEngine(join(home, "engine"), home);
+}, 300_000);
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("run", () => {
   it("prints what the command prints and nothing else", async () => {
@@ -48,7 +49,7 @@ describe("run", () => {
   it("does not wait for input that never ends", async () => {
     const child = cli.start(["run", "--", "echo", "done"]);
     expect(await firstLine(child)).toBe("done");
-    await expect.poll(() => child.exitCode, { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => child.exitCode).toBe(0);
   });
 
   it("passes an interrupt on", async () => {
@@ -109,7 +110,7 @@ describe("a sandbox that stays", () => {
 
     const listed = await cli.run(["ls"]);
     expect(listed.stdout).toMatch(/^ID +NAME +STATE +IMAGE +AGE +EXPIRES\n/);
-    expect(listed.stdout).toMatch(new RegExp(`${id} +web +running +host +\\d+s +in 5m`));
+    expect(listed.stdout).toMatch(new RegExp(`${id} +web +running +host +\\d+s +in [45]m`));
 
     expect(await cli.run(["rm", "web"])).toEqual({ code: 0, stdout: `${id}\n`, stderr: "" });
     expect((await cli.run(["exec", id, "true"])).code).toBe(69);

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Gateway, openGateway } from "@sandboxer/gateway";
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { type Dockerd, startDockerd, stopDockerd } from "../capabilities/dockerd.ts";
 import { requires } from "../capabilities/requires.ts";
 import { importTestImage, TEST_IMAGE } from "../conformance/docker-image.ts";
+import { removeEngine } from "../conformance/remove-engine.ts";
 
 const { describe, given } = await requires("docker", "gvisor", "boxd");
 
@@ -31,13 +32,13 @@ describe("docker with gVisor as its runtime", () => {
     const runtimeArgs = ["--host-uds=create", "--platform=ptrace", "--ignore-cgroups", "--network=none"];
     daemon = await startDockerd(join(place, "docker"), { runsc: { path: given.gvisor.path, runtimeArgs } });
     await importTestImage(daemon);
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     process.env.DOCKER_HOST = former;
     delete process.env.SANDBOXER_DOCKER_GVISOR;
     stopDockerd(join(place, "docker"));
-    await rm(place, { recursive: true, force: true });
-  }, 60_000);
+    await removeEngine(join(place, "home/engine"), place);
+  }, 300_000);
 
   it("is refused by name where the daemon has no such runtime", async () => {
     await open(given.docker.host);
@@ -45,7 +46,7 @@ describe("docker with gVisor as its runtime", () => {
     expect(refusal).toMatchObject({ code: "no_candidate" });
     expect(JSON.stringify(refusal.details)).toContain("docker has no runtime runsc");
     await gateway.close();
-  }, 60_000);
+  }, 300_000);
 
   it("PO-3 is refused where its release is too old, without the operator's word", async () => {
     vi.stubEnv("SANDBOXER_ALLOW_UNSAFE_RUNTIME", "docker");
@@ -59,7 +60,7 @@ describe("docker with gVisor as its runtime", () => {
     } finally {
       vi.unstubAllEnvs();
     }
-  }, 60_000);
+  }, 300_000);
 
   it("runs commands on another kernel, for its users, and is found again after a restart", async () => {
     await open(daemon.host);
@@ -80,7 +81,7 @@ describe("docker with gVisor as its runtime", () => {
     expect(await say("cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' '")).toBe("lo\n");
     await sandbox.destroy();
     await gateway.close();
-  }, 120_000);
+  }, 300_000);
 
   it("refuses what that kernel does not give, in so many words", async () => {
     await open(daemon.host);
@@ -96,5 +97,5 @@ describe("docker with gVisor as its runtime", () => {
     });
     await sandbox.destroy();
     await gateway.close();
-  }, 120_000);
+  }, 300_000);
 });

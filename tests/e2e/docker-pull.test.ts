@@ -1,7 +1,5 @@
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -11,16 +9,17 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { PLAIN_SPEC } from "../conformance/direct.ts";
 import { importTestImage, TEST_IMAGE } from "../conformance/docker-image.ts";
+import { type Registry, startRegistry } from "../images/registry.ts";
 
 const { describe, given } = await requires("docker", "boxd", "docker-registry");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 /** A registry of our own on loopback, which a daemon trusts without TLS. */
 describe("an image that docker lacks", () => {
   let dir: string;
   let registry: string;
-  let stop = () => {};
+  let serving: Registry;
   const run = promisify(execFile);
   const docker = (...argv: string[]) => run(given.docker.cli, ["--host", given.docker.host, ...argv]);
   const context = { installationId: newRowId("ins"), orgId: newRowId("org") };
@@ -30,34 +29,15 @@ describe("an image that docker lacks", () => {
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), "sandboxer-pull-"));
-    const port = await freePort();
-    registry = `localhost:${port}`;
-    const config = {
-      version: 0.1,
-      storage: { filesystem: { rootdirectory: join(dir, "registry") } },
-      http: { addr: `127.0.0.1:${port}` },
-    };
-    await writeFile(join(dir, "config.yml"), JSON.stringify(config));
-    const serving = spawn(given["docker-registry"].path, ["serve", join(dir, "config.yml")], {
-      stdio: "ignore",
-    });
-    stop = () => serving.kill("SIGKILL");
-    await vi.waitUntil(
-      () =>
-        fetch(`http://127.0.0.1:${port}/v2/`)
-          .then(({ ok }) => ok)
-          .catch(() => false),
-      {
-        timeout: 20_000,
-      },
-    );
+    serving = await startRegistry(given["docker-registry"].path);
+    registry = serving.host.replace("127.0.0.1", "localhost");
     await importTestImage(given.docker);
     await docker("tag", TEST_IMAGE, `${registry}/team/tools:7`);
     await docker("push", `${registry}/team/tools:7`);
     await docker("rmi", `${registry}/team/tools:7`);
   });
   afterAll(async () => {
-    stop();
+    await serving?.stop();
     await docker("rmi", "--force", `${registry}/team/tools:7`).catch(() => {});
     await rm(dir, { recursive: true, force: true });
   });
@@ -98,12 +78,3 @@ describe("an image that docker lacks", () => {
     });
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
-}

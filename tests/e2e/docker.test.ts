@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -11,6 +11,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { PLAIN_SPEC } from "../conformance/direct.ts";
 import { importTestImage, TEST_IMAGE } from "../conformance/docker-image.ts";
+import { removeEngine } from "../conformance/remove-engine.ts";
 
 const { describe, given } = await requires("docker", "boxd");
 const image = { kind: "oci", ref: TEST_IMAGE } as const;
@@ -28,7 +29,7 @@ describe("the docker extension", () => {
     dir = await mkdtemp(join(tmpdir(), "sandboxer-docker-"));
     await importTestImage(given.docker);
   });
-  afterAll(() => rm(dir, { recursive: true, force: true }));
+  afterAll(() => removeEngine(join(dir, "home/engine"), dir));
 
   it("comes back to its sandboxes after a restart of the gateway", async () => {
     process.env.DOCKER_HOST = given.docker.host;
@@ -45,7 +46,7 @@ describe("the docker extension", () => {
       const { stdout } = await sandbox.run(["echo", "still here"]);
       expect(Buffer.from(stdout).toString()).toBe("still here\n");
       await sandbox.destroy();
-      expect(await docker("ps", "--all", "--quiet", "--filter", `name=${id}`)).toBe("");
+      await expect.poll(() => docker("ps", "--all", "--quiet", "--filter", `name=${id}`)).toBe("");
     } finally {
       await second.close();
     }
@@ -60,6 +61,20 @@ describe("the docker extension", () => {
     expect(await extension().list(context)).toEqual([]);
     expect(await docker("ps", "--all", "--quiet", "--no-trunc"), "control").toContain(foreign);
     await docker("rm", foreign);
+  });
+
+  it("RE-1 clears away the socket folders of containers that are gone, and of no others", async () => {
+    const sandboxId = newSandboxId();
+    await extension().create({ ...PLAIN_SPEC, image }, { ...context, sandboxId });
+    const [gone, young] = [newSandboxId(), newSandboxId()];
+    for (const id of [gone, young]) await mkdir(join(dir, id));
+    const longAgo = new Date(Date.now() - 7_200_000);
+    for (const id of [gone, sandboxId]) await utimes(join(dir, id), longAgo, longAgo);
+    await extension().list(context);
+    const left = await readdir(dir);
+    expect([gone, young, sandboxId].map((id) => left.includes(id))).toEqual([false, true, true]);
+    await extension().destroy(sandboxId, context);
+    expect(await readdir(dir)).not.toContain(sandboxId);
   });
 
   it("tells users apart: one who is admitted reads what the ordinary user wrote, and cannot change it", async () => {

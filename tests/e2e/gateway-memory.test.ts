@@ -1,16 +1,17 @@
 import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, type Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
+import { removeEngine } from "../conformance/remove-engine.ts";
 import { cliOf, end, firstLine } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const MIB = 1 << 20;
 const AMOUNT = 256 * MIB;
@@ -44,12 +45,12 @@ describe("the gateway's memory, as the host sees it", () => {
     sandbox = await createClient({ url, apiKey }).sandboxes.create();
     // Warm, so that growth is the transfer's own.
     await sandbox.run(["head", "-c", String(8 * MIB), "/dev/zero"], { limitBytes: 0 });
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await sandbox?.destroy();
     if (gateway) await end(gateway, "SIGTERM");
-    await rm(home, { recursive: true, force: true });
-  }, 60_000);
+    await removeEngine(join(home, "engine"), home);
+  }, 300_000);
 
   it("stays flat while 256 MiB go in", async () => {
     const part = new Uint8Array(MIB);

@@ -12,7 +12,7 @@ import { cliOf, end, firstLine } from "./cli-process.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd", "openssl");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 /** The gateway as an operator runs it: a process, a configuration, a log, figures. */
 describe("a gateway in operation", () => {
@@ -95,12 +95,12 @@ describe("a gateway in operation", () => {
       const sandbox = await client.sandboxes.create({ ttlMs: 60_000 });
       const figures = async (key: string) =>
         fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${key}` } });
-      const text = await (await figures(apiKey)).text();
-      expect(text).toMatch(/^sandboxer_sandboxes\{state="running"\} [1-9]/m);
-      expect(text).toMatch(
-        /^sandboxer_requests_total\{method="POST",route="\/v1\/sandboxes",status="201"\} 1$/m,
-      );
-      expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
+      const shown = async () => (await figures(apiKey)).text();
+      await expect.poll(shown).toMatch(/^sandboxer_sandboxes\{state="running"\} [1-9]/m);
+      await expect
+        .poll(shown)
+        .toMatch(/^sandboxer_requests_total\{method="POST",route="\/v1\/sandboxes",status="201"\} 1$/m);
+      expect(await shown()).toMatch(/^process_resident_memory_bytes \d+$/m);
       expect((await figures((await client.keys.create({})).apiKey)).status).toBe(403);
       expect((await fetch(`${url}/metrics`)).status).toBe(401);
       await sandbox.destroy();

@@ -16,7 +16,7 @@ import { cliOf } from "./cli-process.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd", "docker-registry");
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const page = readFileSync(join(root, "docs/images.md"), "utf8");
@@ -51,7 +51,7 @@ describe("images from the command line and over HTTP", () => {
     const script = walk.replace("cat /etc/os-release", "echo inside");
     const { stdout } = await promisify(execFile)("sh", ["-euc", script], {
       cwd: place,
-      timeout: 60_000,
+      timeout: 110_000,
       env: {
         ...process.env,
         PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,

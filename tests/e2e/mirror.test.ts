@@ -13,7 +13,7 @@ import { cliOf } from "./cli-process.ts";
 const local = await requires("linux-userns", "boxd");
 const docker = await requires("docker", "boxd");
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 
 /** The same promises wherever the sandbox is. */
 function promises(image: () => Partial<CreateBody>, { copies }: { readonly copies: boolean }): void {

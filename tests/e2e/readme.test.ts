@@ -70,7 +70,7 @@ describe("the README does what it says", () => {
     expect(stdout).toMatch(/^cost {5}\$0\.0/m);
     expect(stdout).toMatch(/\n[a-z0-9]{20}\n[a-z0-9]{20}\none\nzwei\nnotes\n$/);
     expect((await shell("sandboxer ls --json")).stdout).not.toContain("running");
-  }, 180_000);
+  }, 300_000);
 
   it("runs the TypeScript example", async () => {
     const demo = join(root, `demo.${process.pid}.ts`);

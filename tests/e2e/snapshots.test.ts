@@ -9,7 +9,7 @@ import { cliOf } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("snapshots and forks from the command line", () => {
   let place: string;
@@ -34,11 +34,11 @@ describe("snapshots and forks from the command line", () => {
       "mkdir -p ~/deep; echo one > ~/deep/file; ln -s deep/file ~/link; chmod 700 ~/deep",
     );
     await said(here, "snapshot", "source", "--name", "base", "-l", "of=tests");
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     for (const name of ["here", "there"]) await removeEngine(join(place, name, "engine"));
     await removeEngine(join(place, "none"), place);
-  }, 60_000);
+  }, 300_000);
 
   it("restores the files, and each goes its own way", async () => {
     await said(here, "restore", "base", "--name", "copy");

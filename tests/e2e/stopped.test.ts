@@ -8,7 +8,7 @@ import { expectNothingLeft, makeHome } from "../faults/home.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const sh = async (sandbox: Sandbox, script: string) =>
   new TextDecoder().decode((await sandbox.run(["sh", "-c", script])).stdout);
@@ -62,7 +62,7 @@ describe("what can be made of a stopped sandbox", () => {
     for await (const sandbox of client.sandboxes.all({ states: ["running", "paused"] }))
       await sandbox.destroy();
     expect(await end("SIGTERM")).toBe(0);
-    expect(layersOf(home)).toEqual([]);
+    await expect.poll(() => layersOf(home)).toEqual([]);
     await expectNothingLeft(home);
   });
 

@@ -7,7 +7,7 @@ import { cliOf } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("volumes at the command line", () => {
   it("are made, listed, worked on by sandboxes, and deleted when none works on them", async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { collect } from "@sandboxer/contract";
@@ -6,11 +6,12 @@ import { type Gateway, openGateway, silent } from "@sandboxer/gateway";
 import { type Client, createClient, type Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
+import { removeEngine } from "../conformance/remove-engine.ts";
 import { cliOf } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 /** The waist as its users meet it: by command line and by SDK, on the real engine, with a price. */
 describe("the waist, from outside", () => {
@@ -33,7 +34,7 @@ describe("the waist, from outside", () => {
       await sandbox.destroy();
     await gateway.close();
     vi.unstubAllEnvs();
-    await rm(home, { recursive: true, force: true });
+    await removeEngine(join(home, "engine"), home);
   });
 
   it("derives a key, holds it to its limits and ends it with what it runs", async () => {

@@ -13,7 +13,9 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const { describe } = await requires("linux-userns", "boxd");
 
 describe("the walk does what it says", () => {
-  it("runs on a project, shows, applies, stops, forks and takes back", { timeout: 120_000 }, async () => {
+  it("runs on a project, shows, applies, stops, forks and goes back to before a run", {
+    timeout: 300_000,
+  }, async () => {
     const place = await mkdtemp(join(tmpdir(), "sandboxer-walk-"));
     const home = join(place, "home");
     onTestFinished(() => removeEngine(join(home, "engine"), place));
@@ -26,10 +28,12 @@ describe("the walk does what it says", () => {
       TMPDIR: place,
       NO_COLOR: "1",
     };
-    const { stdout, stderr } = await promisify(execFile)("sh", ["-euc", block], { env, timeout: 110_000 });
+    const { stdout, stderr } = await promisify(execFile)("sh", ["-euc", block], { env, timeout: 280_000 });
     expect(stderr).toBe("");
     expect(stdout).toContain("-two\n+zwei\n");
     expect(stdout).toContain("tool\nnew\n");
+    expect(stdout).toMatch(/^\d+ +sh -c rm -r \* /m);
+    expect(stdout, "before the run that went wrong").toContain("\nbetter\n");
     expect(stdout.slice(-25)).toMatch(/\none\nzwei\nold\nmore\n$/);
     const left = await promisify(execFile)(join(root, "node_modules/.bin/sandboxer"), ["ls", "--quiet"], {
       env,

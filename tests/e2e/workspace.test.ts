@@ -11,7 +11,7 @@ import { cliOf } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 /** Longer than the clock by which the kernel stamps files stands still. */
 const A_TICK_MS = 15;
@@ -46,7 +46,7 @@ describe("a project in a sandbox, copy-on-write", () => {
     await git("init", "-q");
     await git("add", "-A");
     await sleep(A_TICK_MS);
-  }, 60_000);
+  }, 300_000);
   afterAll(() => removeEngine(join(home, "home/engine"), home), 60_000);
 
   const EDIT =

@@ -1,23 +1,19 @@
 import type { Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
-import { guardProcesses } from "./lab/processes.ts";
-import { type Bench, openBench, text } from "./lab/sandbox.ts";
-import { furnish, HOLDS, standOf, WARD } from "./lab/ward.ts";
+import { type Bench, text } from "./lab/sandbox.ts";
+import { HOLDS, openWard, standAfterKill, standOf, WARD } from "./lab/ward.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 120_000 });
-const PATIENCE = { timeout: 60_000, interval: 200 };
+vi.setConfig({ testTimeout: 180_000 });
 
 describe("EG-1 EG-14 SE-2 all that a guard is for", () => {
   let bench: Bench;
   let sandbox: Sandbox;
   const copies: Sandbox[] = [];
   beforeAll(async () => {
-    bench = await openBench();
-    await furnish(bench);
-    sandbox = await bench.sandbox(WARD, { secrets: ["MODEL_KEY"], persistence: "persistent" });
+    ({ bench, sandbox } = await openWard({ persistence: "persistent" }));
   });
   afterAll(() => bench.close());
 
@@ -37,7 +33,7 @@ describe("EG-1 EG-14 SE-2 all that a guard is for", () => {
     const closed = await standOf(bench, sandbox);
     expect(closed.inside, "the control of what follows: it was changed back at the end").toMatchObject({
       allowed: "",
-      "the key in its cell": "",
+      "the key in its cell": "no rule allows model.test:443",
     });
     expect(await standOf(bench, sandbox)).toEqual(HOLDS);
   });
@@ -73,11 +69,7 @@ describe("EG-1 EG-14 SE-2 all that a guard is for", () => {
   });
 
   it("EG-20 holds again once a killed guard is back", async () => {
-    for (const pid of guardProcesses(bench.home, "guard/main.ts")) process.kill(pid, "SIGKILL");
-    const line = "curl -s --max-time 5 --cacert /home/user/lab.pem https://open.test/";
-    const reached = async () => text((await sandbox.run(["sh", "-c", line])).stdout).trim();
-    await expect.poll(reached, PATIENCE).toBe(HOLDS.inside.allowed);
-    expect(await standOf(bench, sandbox)).toEqual(HOLDS);
+    expect(await standAfterKill(bench, sandbox)).toEqual(HOLDS);
   });
 
   it("holds after a restart of the gateway, in all of them, with the rules that they had last", async () => {

@@ -8,7 +8,7 @@ import { type Bench, curl, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const ASKED = { host: "asked.test", effect: "ask" as const };
 const READ = { host: "read.test", effect: "ask" as const, methods: ["POST"], paths: ["/v1/**"] };
@@ -48,7 +48,7 @@ describe("connections that wait for somebody's word", () => {
   };
   const ask = async (url: string, ...more: string[]) => text((await curl(sandbox, ...more, url)).stdout);
   const post = (path: string) =>
-    text_(sandbox.run(["curl", "-s", "--max-time", "40", "-d", "x", `https://read.test${path}`]));
+    text_(sandbox.run(["curl", "-s", "--max-time", "60", "-d", "x", `https://read.test${path}`]));
   const text_ = async (run: ReturnType<Sandbox["run"]>) => text((await run).stdout);
 
   it("reach nobody before a yes, go on with it, and need another the next time", async () => {
@@ -121,9 +121,10 @@ describe("connections that wait for somebody's word", () => {
   });
 
   it("end with the program that asked", async () => {
-    const left = curl(sandbox, "--max-time", "1", "https://asked.test/");
+    const left = await sandbox.exec({ argv: ["curl", "-s", "https://asked.test/"] });
     const [question] = await pending();
-    await left;
+    await left.signal("KILL");
+    for await (const _ of left.events);
     const state = async () => (await bench.client.approvals.get(question?.id ?? "")).state;
     await expect.poll(state, { timeout: 30_000 }).toBe("withdrawn");
     await expect(bench.client.approvals.approve(question?.id ?? "")).rejects.toMatchObject({
@@ -177,7 +178,7 @@ describe("connections that wait for somebody's word", () => {
       (await curl(own, "https://evil.test/")).exit,
       "a rule that denies is not asked about",
     ).not.toMatchObject({ code: 0 });
-    const plain = own.run(["curl", "-s", "--max-time", "10", "http://other.test/plain"]);
+    const plain = own.run(["curl", "-s", "--max-time", "60", "http://other.test/plain"]);
     const [next] = await pending();
     expect(next?.action).toMatchObject({ kind: "request", method: "GET", path: "/plain", protocol: "http" });
     await bench.client.approvals.approve(next?.id ?? "");

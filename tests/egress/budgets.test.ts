@@ -1,5 +1,6 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newSandboxId } from "@sandboxer/contract";
 import type { Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -9,7 +10,7 @@ import { type Bench, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const HOST = "raw.allowed.test";
 const rule = (budget?: { upBytes?: number; downBytes?: number }, host = HOST) => ({
@@ -99,6 +100,14 @@ print(total)`;
     await expect.poll(() => send(sandbox, 50_000), { timeout: 30_000 }).toBe(50_000);
     await expect.poll(async () => (await used(sandbox))[0]).toMatchObject({ upBytes: 250_000 });
     await bench.gateway.close();
+    // As somebody who was killed left it: a guard's socket, and what is known of a sandbox that is over.
+    const guarded = join(bench.home, "guard");
+    const leftovers = [
+      `${newSandboxId()}.spent.json`,
+      `${newSandboxId()}.spent.json.new`,
+      "inspect-999999999.sock",
+    ];
+    for (const name of leftovers) writeFileSync(join(guarded, name), "{}");
     const again = await (await bench.reopen()).sandboxes.get(sandbox.id);
     let got = 0;
     const sendMore = async () => {
@@ -108,7 +117,8 @@ print(total)`;
     await expect.poll(sendMore, { timeout: 30_000 }).toBe(300_000);
     expect(got).toBeLessThanOrEqual(50_000);
     expect(await send(again, 1_000)).toBe(0);
-    const book = join(bench.home, "guard", `${sandbox.id}.spent.json`);
+    expect(readdirSync(guarded).filter((name) => leftovers.includes(name))).toEqual([]);
+    const book = join(guarded, `${sandbox.id}.spent.json`);
     await expect.poll(() => existsSync(book), { timeout: 30_000 }).toBe(true);
     await again.destroy();
     expect(existsSync(book), "nothing of it is kept when the sandbox is over").toBe(false);

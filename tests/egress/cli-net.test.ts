@@ -10,7 +10,7 @@ import { type Bench, curl, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 const PATIENCE = { timeout: 60_000, interval: 200 };
 
 describe("`sandboxer net`", () => {

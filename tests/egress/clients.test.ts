@@ -11,7 +11,7 @@ import { type Bench, openBench, text } from "./lab/sandbox.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd", "egress-lab", "egress-clients");
 
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
 describe("EG-2 programs that know of no guard, without any setting of theirs", () => {
   let bench: Bench;

@@ -2,27 +2,23 @@ import type { Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { importTestImage, TEST_IMAGE } from "../conformance/docker-image.ts";
-import { guardProcesses } from "./lab/processes.ts";
-import { type Bench, openBench, text } from "./lab/sandbox.ts";
-import { furnish, HOLDS, standOf, WARD } from "./lab/ward.ts";
+import type { Bench } from "./lab/sandbox.ts";
+import { HOLDS, openWard, standAfterKill, standOf, WARD } from "./lab/ward.ts";
 
 const { describe, given } = await requires("docker", "linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
-const PATIENCE = { timeout: 60_000, interval: 200 };
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 
 describe("EG-1 EG-14 SE-2 all that a guard is for, in a container", () => {
   let bench: Bench;
   let sandbox: Sandbox;
   beforeAll(async () => {
     await importTestImage(given.docker);
-    bench = await openBench({ DOCKER_HOST: given.docker.host });
-    await furnish(bench);
-    sandbox = await bench.sandbox(WARD, {
-      image: { kind: "oci", ref: TEST_IMAGE },
-      extensions: ["docker"],
-      secrets: ["MODEL_KEY"],
-    });
+    const image = { kind: "oci" as const, ref: TEST_IMAGE };
+    ({ bench, sandbox } = await openWard(
+      { image, extensions: ["docker"] },
+      { DOCKER_HOST: given.docker.host },
+    ));
   });
   afterAll(() => bench.close());
 
@@ -50,11 +46,7 @@ describe("EG-1 EG-14 SE-2 all that a guard is for, in a container", () => {
   });
 
   it("EG-20 holds again once a killed guard is back", async () => {
-    for (const pid of guardProcesses(bench.home, "guard/main.ts")) process.kill(pid, "SIGKILL");
-    const line = "curl -s --max-time 5 --cacert /home/user/lab.pem https://open.test/";
-    const reached = async () => text((await sandbox.run(["sh", "-c", line])).stdout).trim();
-    await expect.poll(reached, PATIENCE).toBe(HOLDS.inside.allowed);
-    expect(await standOf(bench, sandbox)).toEqual(HOLDS);
+    expect(await standAfterKill(bench, sandbox)).toEqual(HOLDS);
   });
 
   it("holds after a restart of the gateway, with the rules that it had last", async () => {
@@ -63,7 +55,9 @@ describe("EG-1 EG-14 SE-2 all that a guard is for, in a container", () => {
     const again = await (await bench.reopen()).sandboxes.get(sandbox.id);
     const first = await standOf(bench, again);
     expect(first.inside).toMatchObject({
-      ...{ allowed: "", "the key in its cell": "", "before its rule": HOLDS.inside["with its rule"] },
+      allowed: "",
+      "the key in its cell": "no rule allows model.test:443",
+      "before its rule": HOLDS.inside["with its rule"],
     });
     expect(await standOf(bench, again), "and changed since").toEqual(HOLDS);
   });

@@ -16,7 +16,7 @@ import { makeKey, type Sshd, startSshd } from "./lab/sshd.ts";
 const wanted = ["docker", "boxd", "egress-lab", "egress-clients", "sshd"] as const;
 const { describe, given } = await requires(...wanted);
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 400_000 });
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 400_000 });
 const PATIENCE = { timeout: 60_000, interval: 100 };
 const IMAGE = "sandboxer-clients:1";
 /** They open nothing anywhere. */
@@ -44,8 +44,8 @@ describe("programs in a container that know of no guard", () => {
     for (const name of ["evil.test", "wrong.test"]) await bench.lab.name(name, [OTHER]);
     const key = makeKey(join(dir, "deploy"), "ed25519");
     const place = { path: given.sshd.path, authorized: [key.public] };
-    ours = startSshd(bench.lab, { ...place, dir: join(dir, "ours"), address: WORLD });
-    theirs = startSshd(bench.lab, { ...place, dir: join(dir, "theirs"), address: OTHER });
+    ours = await startSshd(bench.lab, { ...place, dir: join(dir, "ours"), address: WORLD });
+    theirs = await startSshd(bench.lab, { ...place, dir: join(dir, "theirs"), address: OTHER });
     await bench.client.secrets.set("CLOUD", {
       value: `${CLOUD.id}:${CLOUD.secret}`,
       bindings: [{ host: "files.test", place: { in: "aws-sigv4", region: "lab-north-1", service: "s3" } }],
@@ -113,7 +113,7 @@ describe("programs in a container that know of no guard", () => {
 
   it("a rule for a program lets it through and no other, and the log says which it was", async () => {
     expect(await say("curl -s https://curl.test/")).toBe("hello from curl.test\n");
-    expect(await say("cp /bin/curl other; ./other -s https://curl.test/")).toBe("");
+    expect(await say("cp /bin/curl other; ./other -sf https://curl.test/")).toBe("");
     expect(await requests()).toHaveLength(1);
     const noted = async () =>
       (await sandbox.networkCalls()).calls

@@ -1,4 +1,6 @@
 import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
@@ -10,7 +12,7 @@ import { type Bench, openBench, text } from "./lab/sandbox.ts";
 
 const { describe, given } = await requires("docker", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("secrets and questions in a container", () => {
   let bench: Bench;
@@ -30,12 +32,12 @@ describe("secrets and questions in a container", () => {
       { rules },
       { image: { kind: "oci", ref: TEST_IMAGE }, secrets: ["MODEL_KEY"] },
     );
-  }, 180_000);
+  }, 300_000);
   afterAll(() => bench.close());
   beforeEach(() => bench.lab.clear());
 
   const ask = async (one: Sandbox, line: string) =>
-    text((await one.run(["sh", "-c", `curl -s --max-time 10 ${line}`], { timeoutMs: 20_000 })).stdout);
+    text((await one.run(["sh", "-c", `curl -s --max-time 60 ${line}`], { timeoutMs: 90_000 })).stdout);
   const model = (one: Sandbox) => ask(one, '-H "x-api-key: $MODEL_KEY" -d {} https://model.test/v1/messages');
   const requests = async () => (await bench.lab.look()).records.filter(({ kind }) => kind === "request");
 
@@ -49,6 +51,12 @@ describe("secrets and questions in a container", () => {
     const stdout = await docker("inspect", "--size", container);
     expect(stdout).toContain(sandbox.id);
     expect(holds(stdout, KEY)).toEqual([]);
+    // What docker keeps of it, and what it told its runtime.
+    const home = dirname(given.docker.host.replace("unix://", ""));
+    const kept = ["data/containers", "exec"].flatMap((name) => configsIn(join(home, name), container));
+    expect(kept.length, "control: they are there, and read").toBeGreaterThan(1);
+    expect(kept.filter((path) => holds(readFileSync(path, "latin1"), KEY).length > 0)).toEqual([]);
+    expect(kept.some((path) => readFileSync(path, "latin1").includes(sandbox.id))).toBe(true);
     const inside = await sandbox.run(["sh", "-c", "cat /proc/[0-9]*/environ; cat /home/user/* 2>/dev/null"], {
       user: "root",
     });
@@ -81,3 +89,11 @@ describe("secrets and questions in a container", () => {
     expect(await model(await client.sandboxes.get(sandbox.id))).toContain("four");
   });
 });
+
+/** The documents about this container that are in a folder or below it. */
+function configsIn(dir: string, container: string): string[] {
+  const all = readdirSync(dir, { recursive: true, encoding: "utf8" });
+  return all
+    .filter((name) => name.includes(container) && /(?:^|\/)[\w.]*config[\w.]*json$/.test(name))
+    .map((name) => join(dir, name));
+}

@@ -6,7 +6,7 @@ import { type Bench, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("more for a while", () => {
   let bench: Bench;
@@ -35,7 +35,7 @@ describe("more for a while", () => {
     await expect(sandbox.changeNetwork({ egress: "guarded", rules: [MORE] })).rejects.toMatchObject({
       code: "policy_denied",
     });
-    const { id, action } = await elevate(8_000);
+    const { id, action } = await elevate(15_000);
     expect(action).toMatchObject({ kind: "elevation", reason: "a fixture" });
     expect(await reaches(), "asking opens nothing").toBe(false);
     await expect(agent.approvals.approve(id)).rejects.toMatchObject({ code: "policy_denied" });
@@ -43,18 +43,17 @@ describe("more for a while", () => {
     await bench.client.approvals.approve(id);
     expect(await reaches()).toBe(true);
     const line = "exec 3<>/dev/tcp/raw.test/7000; echo up >&3; head -1 <&3; cat <&3; echo closed";
-    const tunnel = await sandbox.run(["bash", "-c", line], { timeoutMs: 50_000 });
+    const tunnel = await sandbox.run(["bash", "-c", line], { timeoutMs: 100_000 });
     expect(text(tunnel.stdout)).toBe("up\nclosed\n");
     expect(await reaches()).toBe(false);
     expect((await sandbox.refresh()).spec.network, "it never was a rule of the sandbox").toMatchObject({
       rules: [],
     });
-    await bench.client.approvals.list();
-    const events = (await bench.client.events.list({ limit: 500 })).map(({ type }) => type);
-    expect(events.filter((type) => type.startsWith("elevation."))).toEqual([
-      "elevation.started",
-      "elevation.ended",
-    ]);
+    const told = async () => {
+      const events = await bench.client.events.list({ limit: 500 });
+      return events.map(({ type }) => type).filter((type) => type.startsWith("elevation."));
+    };
+    await expect.poll(told).toEqual(["elevation.started", "elevation.ended"]);
   });
 
   it("can be taken back at once, and is nobody else's", async () => {
@@ -62,6 +61,10 @@ describe("more for a while", () => {
     await bench.client.approvals.approve(id);
     const other = await agent.sandboxes.create({ profile: "closed" });
     expect([await reaches(), await reaches(other)]).toEqual([true, false]);
+    const seen = await bench.client.sandboxes.get(sandbox.id);
+    const [copy] = (await seen.fork()) as [Sandbox];
+    expect(await reaches(copy), "not even of a copy").toBe(false);
+    await copy.destroy();
     await sandbox.endElevations();
     expect(await reaches()).toBe(false);
   });
@@ -89,13 +92,13 @@ describe("more for a while", () => {
   });
 
   it("holds over a restart of the gateway, until its time", async () => {
-    const { id } = await elevate(15_000);
+    const { id } = await elevate(30_000);
     await bench.client.approvals.approve(id);
     expect(await reaches()).toBe(true);
     await bench.gateway.close();
     const client = await bench.reopen();
     const again = await client.sandboxes.get(sandbox.id);
     expect(await reaches(again)).toBe(true);
-    await expect.poll(() => reaches(again), { timeout: 40_000, interval: 500 }).toBe(false);
+    await expect.poll(() => reaches(again), { timeout: 90_000, interval: 500 }).toBe(false);
   });
 });

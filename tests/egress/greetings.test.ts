@@ -7,7 +7,7 @@ import { type Bench, converse, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const NAME = "api.allowed.test";
 const HANDSHAKE = 22;
@@ -82,7 +82,10 @@ print(ask(get("${NAME}")))
 print(ask(get("evil.test")))
 print(ask(get("${NAME}:8443")))
 print(ask(b"PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n" + bytes(9), ["h2", "http/1.1"]))
-print(ask(get("${NAME}") + get("evil.test"), ["http/1.1"]))`;
+print(ask(get("${NAME}") + get("evil.test"), ["http/1.1"]))
+print(ask(b"CONNECT evil.test:443 HTTP/1.1\\r\\nHost: evil.test:443\\r\\n\\r\\n"))
+try: print(ask(b"PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n", ["h2"]))
+except OSError: print("no h2")`;
     const { stdout, stderr } = await read.run(["python3", "-c", script]);
     expect({ out: text(stdout).split("\n"), err: text(stderr) }).toEqual({
       out: [
@@ -91,6 +94,8 @@ print(ask(get("${NAME}") + get("evil.test"), ["http/1.1"]))`;
         "None HTTP/1.1 400",
         "http/1.1 HTTP/1.1 400",
         "http/1.1 HTTP/1.1 200",
+        "None HTTP/1.1 400",
+        "no h2",
         "",
       ],
       err: "",

@@ -11,8 +11,20 @@ const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 const RULE = { host: "api.allowed.test" };
 const RAW = { host: "raw.allowed.test", protocol: "tcp" as const, ports: [7000] };
 
+/** By name, by address, and where its way out was lent from. */
+const TRIES = `
+import socket
+while True:
+    for host, port in [("evil.test", 7000), ("${WORLD}", 7000), ("198.18.0.1", 7000)]:
+        try:
+            with socket.create_connection((host, port), 5) as one:
+                one.sendall(b"x")
+                if one.recv(1): print(host, flush=True)
+        except OSError: pass
+    print("tried", flush=True)`;
+
 describe("a guarded network, while things happen", () => {
-  const PATIENCE_MS = 30_000;
+  const PATIENCE_MS = 90_000;
   let bench: Bench;
   beforeAll(async () => {
     bench = await openBench();
@@ -49,7 +61,7 @@ describe("a guarded network, while things happen", () => {
     await sandbox.changeNetwork({ egress: "guarded", rules: [RULE] });
     await untilTrue(async () => seen.join("").includes("closed"));
     await reading;
-    expect((await bench.lab.look()).live).toBe(0);
+    await expect.poll(async () => (await bench.lab.look()).live).toBe(0);
     expect(await reaches(sandbox)).toBe(true);
   });
 
@@ -69,6 +81,15 @@ describe("a guarded network, while things happen", () => {
   it("EG-20 with the guard or its relay killed, everything is refused at once; then it is guarded again", async () => {
     const sandbox = await bench.sandbox({ rules: [RULE] });
     expect(await reaches(sandbox)).toBe(true);
+    // All the while another one tries what nobody may, without a pause.
+    const closed = await bench.sandbox({ rules: [RULE] });
+    await bench.lab.name("evil.test", [WORLD]);
+    const trying = await closed.exec({ argv: ["python3", "-c", TRIES] });
+    const said: string[] = [];
+    const reading = (async () => {
+      for await (const event of trying.events) if (event.type === "stdout") said.push(text(event.data));
+    })().catch(() => {});
+    await untilTrue(async () => said.length > 0);
     for (const victim of ["guard/main.ts", "relay"]) {
       const [pid] = guardProcesses(bench.home, victim);
       process.kill(pid as number, "SIGKILL");
@@ -81,7 +102,19 @@ describe("a guarded network, while things happen", () => {
         });
       await untilTrue(() => reaches(sandbox));
     }
-  });
+    const got = async () =>
+      (await bench.lab.look()).records.flatMap(({ what }) => (/evil|:7000/.test(what) ? [what] : []));
+    expect({ far: await got(), said: new Set(said.join("").trim().split("\n")) }).toEqual({
+      far: [],
+      said: new Set(["tried"]),
+    });
+    // Control: what it tries is there to be reached, and is seen when it is.
+    await closed.changeNetwork({ egress: "guarded", rules: [{ ...RAW, host: "evil.test" }] });
+    await untilTrue(async () => (await got()).some((what) => what.endsWith(":7000")));
+    await untilTrue(async () => said.join("").includes("evil.test"));
+    await closed.destroy();
+    await reading;
+  }, 120_000);
 
   it("holds after pause and resume", async () => {
     const sandbox = await bench.sandbox({ rules: [RULE] });
@@ -151,7 +184,7 @@ for port in [1, 53, 80, 443, 1080, 3128, 8080, 15001, 65535]:
             one.bind(("0.0.0.0", port))
             if kind == socket.SOCK_STREAM:
                 one.listen()
-                with socket.create_connection(("127.0.0.1", port), 1) as client: pass
+                with socket.create_connection(("127.0.0.1", port), 30) as client: pass
 print("all")`;
     const { stdout, stderr } = await sandbox.run(["python3", "-c", script], { user: "root" });
     expect({ out: text(stdout), err: text(stderr) }).toEqual({ out: "all\n", err: "" });
@@ -199,6 +232,7 @@ print("all")`;
     const log = async (from: Sandbox) => text((await from.run(["cat", "/home/user/log"])).stdout);
     await untilTrue(async () => (await log(sandbox)).includes("hello"));
     await bench.gateway.close();
+    await bench.lab.settle();
     await bench.lab.clear();
     await sleep(1_000);
     expect((await bench.lab.look()).records).toEqual([]);

@@ -12,7 +12,7 @@ const NOBODY = "93.184.99.99";
 
 /** Without a word about certificates: the sandbox trusts its own authority. */
 const curl = (sandbox: Sandbox, ...args: string[]) =>
-  sandbox.run(["curl", "--silent", "--show-error", "--max-time", "10", ...args], { timeoutMs: 20_000 });
+  sandbox.run(["curl", "--silent", "--show-error", "--max-time", "60", ...args], { timeoutMs: 90_000 });
 
 describe("requests that are read", () => {
   let bench: Bench;
@@ -99,11 +99,25 @@ describe("requests that are read", () => {
     const old = await curl(sandbox, "-o", "/dev/null", "-w", "%{http_code}", "https://old.bad.test:8445/");
     expect(text(old.stdout), "TLS 1.1 at most").toBe("502");
     expect(await requests()).toEqual([]);
-    // Control: all of them are there to be spoken to.
+    const failed = async () =>
+      (await sandbox.networkCalls()).calls.flatMap(({ host = "", verdict, reason = "" }) =>
+        host.endsWith(".bad.test") ? [`${host} ${verdict} ${reason.split(":")[0]}`] : [],
+      );
+    const untrusted = "failed the host cannot be trusted or reached";
+    await expect
+      .poll(failed, { timeout: 30_000 })
+      .toEqual(["selfsigned", "wrongname", "expired", "old"].map((name) => `${name}.bad.test ${untrusted}`));
+    // Control: all of them are there to be spoken to, by whoever does not look.
     const [command = "", ...rest] = bench.lab.beside;
-    const beside = ["curl", "-sk", "--tls-max", "1.1", "--ciphers", "DEFAULT:@SECLEVEL=0", "--tlsv1.0"];
-    execFileSync(command, [...rest, ...beside, "https://127.0.0.1:8445/"]);
-    expect((await requests()).map(({ what }) => what)).toEqual(["GET /"]);
+    const beside = (...args: string[]) => execFileSync(command, [...rest, "curl", "-sk", ...args]);
+    for (const name of ["selfsigned", "wrongname", "expired"]) {
+      beside("--resolve", `${name}.bad.test:443:127.0.0.1`, `https://${name}.bad.test/${name}`);
+    }
+    const ancient = ["--tls-max", "1.0", "--ciphers", "DEFAULT:@SECLEVEL=0", "--tlsv1.0"];
+    beside(...ancient, "https://127.0.0.1:8445/old");
+    expect((await requests()).map(({ what }) => what)).toEqual([
+      ...["GET /selfsigned", "GET /wrongname", "GET /expired", "GET /old"],
+    ]);
   });
 
   it("speak plain HTTP where a rule says so, and say why not elsewhere", async () => {
@@ -117,20 +131,13 @@ describe("requests that are read", () => {
 
   it("EG-16 open a WebSocket where a rule allows its path, and nowhere else", async () => {
     const upgrade = ["-H", "Connection: Upgrade", "-H", "Upgrade: websocket", "-H", "Sec-WebSocket-Key: x"];
+    // A socket stays open: its first line is enough, and then it is let go.
+    const FIRST_LINE =
+      'exec 3< <(exec curl -siN "$@"); read -r _ code _ <&3; kill $! 2>/dev/null; echo "$code"';
     const code = async (path: string, ...more: string[]) => {
-      const { stdout } = await curl(
-        sandbox,
-        ...upgrade,
-        ...more,
-        "--max-time",
-        "1",
-        "-o",
-        "/dev/null",
-        "-w",
-        "%{http_code}",
-        `https://api.allowed.test${path}`,
-      );
-      return text(stdout);
+      const asked = [...upgrade, ...more, `https://api.allowed.test${path}`];
+      const argv = ["bash", "-c", FIRST_LINE, "bash", ...asked];
+      return text((await sandbox.run(argv, { timeoutMs: 90_000 })).stdout).trim();
     };
     expect(await code("/ws")).toBe("101");
     expect(await code("/other")).toBe("403");

@@ -8,7 +8,7 @@ import { type Bench, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const RAW = { host: "raw.allowed.test", protocol: "tcp" as const, ports: [7000] };
 const SOCKET = { host: "api.allowed.test", protocol: "http" as const, paths: ["/ws", "/slow"] };
@@ -86,7 +86,7 @@ one.sendall(b"2"); print(one.recv(1).decode())`,
     await sandbox.changeNetwork({ egress: "guarded", rules: [READ, SOCKET, RAW, { host: "more.test" }] });
     expect(sockets.map(({ said }) => said().includes("ended"))).toEqual([false, false]);
     await sandbox.changeNetwork({ egress: "guarded", rules: [RAW] });
-    for (const { said } of sockets) await expect.poll(said, { timeout: 10_000 }).toContain("ended 0");
+    for (const { said } of sockets) await expect.poll(said, { timeout: 60_000 }).toContain("ended 0");
     await sandbox.files.write("/home/user/go", [new Uint8Array()]);
     await expect.poll(other.said, { timeout: 30_000 }).toContain("2");
   });
@@ -100,6 +100,7 @@ one.sendall(b"2"); print(one.recv(1).decode())`,
     expect(said()).toBe("raw.allowed.test\n");
     expect(await lookedUp()).toEqual([]);
     await expect.poll(async () => (await bench.lab.look()).live, { timeout: 30_000 }).toBe(0);
+    await bench.lab.settle();
     await bench.lab.clear();
     await sleep(500);
     expect((await bench.lab.look()).records, "nothing after its end").toEqual([]);

@@ -6,7 +6,7 @@ import { type Bench, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const HOSTS = ["one.allowed.test", "two.allowed.test"];
 

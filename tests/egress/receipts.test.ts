@@ -38,7 +38,7 @@ describe("what a sandbox reached, in its receipt", () => {
     await gateway.end("SIGTERM");
     lab.close();
     endProcessesOf(home);
-    await rm(home, { recursive: true, force: true });
+    await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   });
 
   const trusting = async (client: Client, body: Parameters<Client["sandboxes"]["create"]>[0]) => {

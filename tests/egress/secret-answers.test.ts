@@ -33,15 +33,22 @@ describe("SE-4 a secret that the far side sends back", () => {
     return text((await sandbox.run(line)).stdout);
   };
 
-  it.each(["", "?coding=gzip", "?coding=br", "?coding=deflate", "?coding=zstd"])(
-    "is masked in headers, status and body, cut anywhere, packed as it may be: %s",
-    async (query) => {
+  it.each([
+    ...["", "?coding=gzip", "?coding=br", "?coding=deflate", "?coding=zstd"].map(
+      (query) => [query, 200] as const,
+    ),
+    ...[301, 401, 404, 500, 503].map((status) => [`?status=${status}`, status] as const),
+    ["?status=502&coding=gzip", 502] as const,
+    ["?hints", 200] as const,
+  ])(
+    "is masked in headers, status and body, cut anywhere, packed as it may be, in errors too: %s",
+    async (query, status) => {
       await bench.lab.clear();
       const answer = await reflected(`/v1/reflect${query}`, "-d", "some body");
       const { records } = await bench.lab.look();
       expect(records.at(-1)?.headers, "control: the far side had it").toContain(KEY);
       expect(holds(answer, KEY)).toEqual([]);
-      expect(answer).toContain(`HTTP/1.1 200 seen ${placeholder}`);
+      expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} seen ${placeholder}\r\n`));
       expect(answer).toMatch(new RegExp(`set-cookie: session=${placeholder}`, "i"));
       expect(answer).toMatch(new RegExp(`location: https://elsewhere.test/\\?key=${placeholder}`, "i"));
       expect(answer).toContain(`\n${placeholder}\n`);

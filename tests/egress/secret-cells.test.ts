@@ -8,7 +8,7 @@ import { type Bench, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 
@@ -50,7 +50,7 @@ describe("where a secret may be put in, and nowhere else", () => {
     const { stdout } = await sandbox.run([
       "sh",
       "-c",
-      `env | grep MODEL > /tmp/e; curl -s --max-time 10 -w '\\n%{http_code}' ${line}`,
+      `env | grep MODEL > /tmp/e; curl -s --max-time 60 -w '\\n%{http_code}' ${line}`,
     ]);
     return text(stdout);
   };
@@ -100,7 +100,7 @@ describe("where a secret may be put in, and nowhere else", () => {
     expect(await ask(line)).toMatch(/\n403$/);
     expect(await seen()).toEqual([]);
     if (what.startsWith("a WebSocket")) return;
-    await expect.poll(async () => (await misuses()).length, { timeout: 20_000 }).toBe(before + 1);
+    await expect.poll(async () => (await misuses()).length, { timeout: 60_000 }).toBe(before + 1);
     expect((await misuses()).map(({ data }) => data)).toContainEqual(
       expect.objectContaining({ secret: "MODEL_KEY", what: "placeholder" }),
     );
@@ -248,8 +248,9 @@ for case, (path, kind, parts) in cases.items():
       expect(text(stdout)).toContain("another sandbox's secret");
     }
     expect(await seen()).toEqual([]);
-    expect((await misuses()).filter(({ data }) => data.what === "foreign")).toHaveLength(2);
-    const brief = await bench.sandbox({ rules }, { secrets: ["MODEL_KEY"], ttlMs: 2_000 });
+    const foreign = async () => (await misuses()).filter(({ data }) => data.what === "foreign");
+    await expect.poll(foreign).toHaveLength(2);
+    const brief = await bench.sandbox({ rules }, { secrets: ["MODEL_KEY"], ttlMs: 10_000 });
     const gone = text((await brief.run(["printenv", "MODEL_KEY"])).stdout).trim();
     await expect.poll(async () => (await brief.refresh()).state, { timeout: 60_000 }).toBe("expired");
     const after = await ask(`-H "x-api-key: ${gone}" https://model.test/v1/x`);

@@ -238,7 +238,7 @@ for line in sys.stdin:
     for (const { id } of [sandbox, fork as Sandbox, restored]) {
       const again = await client.sandboxes.get(id);
       expect(await code(again)).toBe("200");
-      expect((await again.run(["curl", "-s", "https://evil.test/"])).exit).not.toMatchObject({ code: 0 });
+      expect((await again.run(["curl", "-sf", "https://evil.test/"])).exit).not.toMatchObject({ code: 0 });
     }
   });
 });

@@ -1,4 +1,16 @@
-import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
@@ -79,17 +91,40 @@ describe("a secret that never enters", () => {
     await expect.poll(isTold, { timeout: 30_000 }).toBe(true);
     const files = walk(bench.home).filter(isRegular);
     expect(files.some((path) => path.endsWith("state.db"))).toBe(true);
-    const holding = files.filter((path) => holds(readFileSync(path, "latin1"), KEY).length > 0);
+    const holding = files.filter((path) => holds(readOrNone(path), KEY).length > 0);
     expect(holding).toEqual([]);
     const events = JSON.stringify(await bench.client.events.list({ limit: 500 }));
     const { calls } = await sandbox.networkCalls();
     const shown = JSON.stringify([await bench.client.secrets.list(), await sandbox.refresh(), calls]);
-    for (const told of [events, shown, log.join("\n")]) expect(holds(told, KEY)).toEqual([]);
+    const headers = { authorization: `Bearer ${bench.gateway.apiKey}` };
+    const metrics = await (await bench.gateway.fetch("http://localhost/metrics", { headers })).text();
+    expect(metrics, "control: there are figures of it").toContain("sandboxer_sandboxes");
+    for (const told of [events, shown, metrics, log.join("\n")]) expect(holds(told, KEY)).toEqual([]);
     expect(events).toContain("secret.misused");
     const database =
       readFileSync(join(bench.home, "state.db"), "latin1") +
       readFileSync(join(bench.home, "state.db-wal"), "latin1");
     expect(database, "control: it is kept, sealed").toContain("sealed:1:");
+  });
+
+  it("SE-1 SE-6 it is in no layer, configuration or history of an image that is made of the sandbox", async () => {
+    const placeholder = text((await sandbox.run(["printenv", "MODEL_KEY"])).stdout).trim();
+    await sandbox.run(["sh", "-c", "echo kept-word > /home/user/kept; echo $MODEL_KEY > /home/user/mine"]);
+    const { id } = await sandbox.snapshot();
+    const dir = mkdtempSync(join(tmpdir(), "sandboxer-history-"));
+    const archive = join(dir, "snapshot.tar");
+    for await (const part of await bench.client.snapshots.export(id)) appendFileSync(archive, part);
+    execFileSync("tar", ["-xf", archive, "-C", dir]);
+    const files = walk(dir).filter(isRegular);
+    const read = files.map((path) => readFileSync(path, "latin1"));
+    const documents = read.filter((one) => one.startsWith("{"));
+    rmSync(dir, { recursive: true });
+    const layers = read.filter((one) => !one.startsWith("{")).join("");
+    expect(layers, "control: what was written inside is in a layer").toContain("kept-word");
+    expect(layers, "with what stood for the key").toContain(placeholder);
+    expect(documents.join(""), "control: so are its documents").toContain('"config"');
+    for (const one of read) expect(holds(one, KEY)).toEqual([]);
+    for (const one of documents) expect(holds(one, placeholder)).toEqual([]);
   });
 
   it("SE-7 what unseals it is its owner's alone, and no process of the gateway says it", async () => {
@@ -152,7 +187,8 @@ function searchProcesses(engineDir: string, sandboxId: string, words: readonly s
 }
 
 function* memoryOf(pid: number): Generator<Buffer> {
-  const memory = openSync(`/proc/${pid}/mem`, "r");
+  const memory = openOrNone(`/proc/${pid}/mem`);
+  if (memory === undefined) return;
   try {
     for (const line of readOrNone(`/proc/${pid}/maps`).split("\n")) {
       const [, from, to] = /^([0-9a-f]+)-([0-9a-f]+) r/.exec(line) ?? [];
@@ -177,7 +213,23 @@ function isRegular(path: string): boolean {
 }
 
 function walk(dir: string): string[] {
-  return readdirSync(dir, { recursive: true, encoding: "utf8" }).map((name) => join(dir, name));
+  try {
+    return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
+      const path = join(dir, entry.name);
+      return entry.isDirectory() ? [path, ...walk(path)] : [path];
+    });
+  } catch {
+    return [];
+  }
+}
+
+/** Who has ended since has no memory. */
+function openOrNone(path: string): number | undefined {
+  try {
+    return openSync(path, "r");
+  } catch {
+    return undefined;
+  }
 }
 
 function readOrNone(path: string): string {

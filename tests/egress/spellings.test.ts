@@ -2,12 +2,13 @@ import { execFileSync } from "node:child_process";
 import type { Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
+import { greeting, names } from "./lab/greeting.ts";
 import { METADATA, OTHER, PRIVATE, type Trap, WORLD } from "./lab/lab.ts";
 import { type Bench, converse, openBench } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const GATE = "198.18.0.1";
 const GET = (host: string) => `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
@@ -88,7 +89,7 @@ describe("names and addresses, however they are spelt", () => {
     const before = trap.caught();
     const answers = await converse(
       open,
-      SPELLINGS.flatMap((one) => everyWay(utf8(one)).map((talk) => ({ ...talk, wait: 8 }))),
+      SPELLINGS.flatMap((one) => everyWay(utf8(one)).map((talk) => ({ ...talk, wait: 20 }))),
     );
     expect(answers).toHaveLength(SPELLINGS.length * 3);
     expect(answers.flatMap(({ heard }) => heard).filter((said) => said.includes("hello from"))).toEqual([]);
@@ -199,6 +200,12 @@ describe("names and addresses, however they are spelt", () => {
     const to = (pieces: string[]) => ({ host: GATE, port: 1080, pieces, whole: true });
     const wish = (command: number, rest: string) => `\x05${String.fromCharCode(command)}\0${rest}`;
     const place = "\x01\x5d\xb8\xd8\x22\0\x50";
+    const noted = async () =>
+      (await open.networkCalls()).calls.filter(
+        ({ via, verdict, reason }) =>
+          via === "socks" && verdict === "denied" && reason === "not a proxy's language",
+      ).length;
+    const before = await noted();
     const answers = await converse(open, [
       to(["\x05\x01\0", wish(2, place)]),
       to(["\x05\x01\0", wish(3, place)]),
@@ -218,6 +225,7 @@ describe("names and addresses, however they are spelt", () => {
       ["\x05\xff"],
     ]);
     expect(await reached()).toEqual([]);
+    await expect.poll(noted, { timeout: 30_000 }).toBe(before + 7);
     const [control] = await converse(open, [to(["\x05\x01\0", wish(1, place), GET(WORLD)])]);
     expect(control?.heard.at(-1)).toContain("hello from");
   });
@@ -248,5 +256,19 @@ describe("names and addresses, however they are spelt", () => {
       ["200", ""],
     ]);
     expect(await reached()).toEqual([]);
+    const noted = async () =>
+      (await one.networkCalls()).calls.map(({ via, verdict, reason }) => `${via} ${verdict} ${reason}`);
+    await expect
+      .poll(noted, { timeout: 30_000 })
+      .toEqual([
+        "http-proxy denied no rule allows tls.allowed.test:8443",
+        "http-proxy denied no rule allows tls.allowed.test:80",
+        `http-proxy denied no rule allows ${WORLD}:443`,
+        ...["http-proxy denied not a proxy's language", "http-proxy denied not a proxy's language"],
+        ...Array<string>(3).fill("http-proxy failed this is no TLS"),
+      ]);
+    // Control: a tunnel that keeps its word gets there.
+    await converse(one, [proxy(connect("tls.allowed.test:443"), greeting([names("tls.allowed.test")]))]);
+    expect(await reached()).toEqual([expect.stringMatching(/93\.184\.216\.34:443$/)]);
   });
 });

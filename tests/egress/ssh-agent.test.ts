@@ -13,7 +13,7 @@ import { makeKey, type Sshd, startSshd } from "./lab/sshd.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd", "egress-lab", "sshd");
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 const PATIENCE = { timeout: 60_000, interval: 100 };
 const TYPES = ["ed25519", "ecdsa", "rsa"] as const;
 
@@ -30,8 +30,8 @@ describe("keys that never enter, and sign logins", () => {
     keys.set("asked", makeKey(join(dir, "asked"), "ed25519"));
     const authorized = [...keys.values()].map((key) => key.public);
     const { path } = given.sshd;
-    ours = startSshd(bench.lab, { path, dir: join(dir, "ours"), address: WORLD, authorized });
-    theirs = startSshd(bench.lab, { path, dir: join(dir, "theirs"), address: OTHER, authorized });
+    ours = await startSshd(bench.lab, { path, dir: join(dir, "ours"), address: WORLD, authorized });
+    theirs = await startSshd(bench.lab, { path, dir: join(dir, "theirs"), address: OTHER, authorized });
     mkdirSync(join(dir, "git"));
     await makeRepository(join(dir, "git", "project.git"), join(dir, "git", "work"));
     for (const name of ["git.test", "closed.test"]) await bench.lab.name(name, [WORLD]);
@@ -127,7 +127,7 @@ describe("keys that never enter, and sign logins", () => {
     await expect
       .poll(denied, PATIENCE)
       .toContain(`the key ed25519 is not for a host with the key ${theirs.fingerprint}`);
-    expect(theirs.log()).toContain("Connection from");
+    await expect.poll(() => theirs.log(), PATIENCE).toContain("Connection from");
     expect(accepted(theirs, "ed25519")).toBe(0);
     const note = await sandbox.run(
       [

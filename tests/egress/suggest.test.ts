@@ -6,7 +6,7 @@ import { type Bench, curl, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const RULE = { effect: "allow", host: "api.allowed.test", protocol: "https" } as const;
 
@@ -38,14 +38,16 @@ describe("a profile from what an audited run reached", () => {
     const audited = { audit: true, persistence: "persistent" } as const;
     const sandbox = await bench.sandbox({ mode: "audit" }, audited);
     await reach(sandbox, "api.allowed.test");
-    expect(await networkOf(sandbox.id)).toMatchObject(enforced("api.allowed.test"));
+    await expect.poll(() => networkOf(sandbox.id)).toMatchObject(enforced("api.allowed.test"));
 
     await sandbox.stop();
     expect(await networkOf(sandbox.id), "stopped").toMatchObject(enforced("api.allowed.test"));
     await sandbox.start();
     await reach(sandbox, "more.allowed.test");
     const both = enforced("api.allowed.test", "more.allowed.test");
-    expect(await networkOf(sandbox.id), "before the stop and after it").toMatchObject(both);
+    await expect
+      .poll(() => networkOf(sandbox.id), { message: "before the stop and after it" })
+      .toMatchObject(both);
     await sandbox.destroy();
     expect(await networkOf(sandbox.id), "over").toMatchObject(both);
   });

@@ -32,7 +32,7 @@ import { removeEngine } from "../conformance/remove-engine.ts";
 const { describe, given } = await requires("btrfs", "boxd");
 const run = promisify(execFile);
 
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 300_000 });
 
 const GIB = 2 ** 30;
 const DOOMED = fileURLToPath(new URL("doomed-store.ts", import.meta.url));

@@ -22,7 +22,7 @@ interface Entry {
 function ask<T>(home: string, sql: string): T[] {
   const path = join(home, "state.db");
   if (!existsSync(path)) return [];
-  const db = new DatabaseSync(path);
+  const db = new DatabaseSync(path, { timeout: 30_000 });
   try {
     return db.prepare(sql).all() as T[];
   } finally {

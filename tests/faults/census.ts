@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { type Dirent, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readOrNothing } from "../capabilities/processes.ts";
 import { rowsOf, troubleInTheBooks } from "./books.ts";
@@ -64,15 +64,28 @@ export function takeCensus(home: string): Census {
   };
 }
 
-const entries = (folder: string) => (existsSync(folder) ? readdirSync(folder) : []);
-
-function foldersBelow(folder: string): string[] {
-  const names = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : [];
-  return names
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => join(folder, entry.name))
-    .flatMap((path) => [path, ...foldersBelow(path)]);
+/** What went away while we looked is not there: others work on this machine at the same time. */
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR", "ENODEV"].includes((error as NodeJS.ErrnoException).code ?? "")) return [];
+    throw error;
+  }
 }
+
+const entries = (folder: string) => entriesOf(folder).map(({ name }) => name);
+
+function below(folder: string): { path: string; isFolder: boolean }[] {
+  return entriesOf(folder).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    const isFolder = entry.isDirectory();
+    return [{ path, isFolder }, ...(isFolder ? below(path) : [])];
+  });
+}
+
+const foldersBelow = (folder: string): string[] =>
+  below(folder).flatMap(({ path, isFolder }) => (isFolder ? [path] : []));
 
 function sandboxIdsOf(home: string): string[] {
   return rowsOf(home).map(({ id }) => id);
@@ -95,9 +108,9 @@ const EXPECTED = [
 
 /** Drafts, locks and whatever else should not outlive its writer. */
 function unexpectedFiles(home: string): string[] {
-  return readdirSync(home, { recursive: true, withFileTypes: true })
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1))
+  return below(home)
+    .filter(({ isFolder }) => !isFolder)
+    .map(({ path }) => path.slice(home.length + 1))
     .filter((path) => !/^engine\/(boxes|trash)\//.test(path))
     .filter((path) => !isOfAnImage(home, path))
     .filter((path) => !EXPECTED.some((pattern) => pattern.test(path)));

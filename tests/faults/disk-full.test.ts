@@ -10,7 +10,7 @@ import { makeHome } from "./home.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "root");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const CLI = fileURLToPath(new URL("../../apps/cli/bin/sandboxer.cjs", import.meta.url));
 const codeOf = (work: Promise<unknown>) =>
@@ -56,7 +56,7 @@ describe("a full disk", () => {
     expect((await sandbox.refresh()).state).toBe("running");
 
     rmSync(`${disk}/ballast`);
-    await expect.poll(() => codeOf(sandbox.run(["true"])), { timeout: 10_000 }).toBe("ok");
+    await expect.poll(() => codeOf(sandbox.run(["true"]))).toBe("ok");
     expect((await gateway.client.snapshots.list()).map(({ name }) => name)).toEqual(["before"]);
     const restored = await sandboxes.create({ from: "before", ttlMs: 60_000 });
     expect(text(await restored.run(["cat", "/home/user/file"]))).toBe("kept\n");

@@ -14,7 +14,7 @@ import { isAlive } from "./processes.ts";
 
 const { describe } = await requires("docker", "boxd");
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 
 const SOON = { timeout: 90_000, interval: 200 };
 const image = { kind: "oci", ref: TEST_IMAGE } as const;

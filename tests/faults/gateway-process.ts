@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { cliOf, firstLine } from "../e2e/cli-process.ts";
 
 const DOOMED = fileURLToPath(new URL("doomed-gateway.ts", import.meta.url));
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 90_000;
 
 export interface GatewayProcess {
   readonly pid: number;

@@ -14,16 +14,16 @@ export function makeHome(onFinished: OnFinished): string {
   for (const room of ["boxes", "trash"]) mkdirSync(join(home, "engine", room), { recursive: true });
   onFinished(() => {
     for (const pid of processesOf(home)) kill(pid, "SIGKILL");
-    const deadline = Date.now() + 5_000;
+    const deadline = Date.now() + 20_000;
     while (processesOf(home).length > 0 && Date.now() < deadline) pauseMs(10);
-    rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+    rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   });
   return home;
 }
 
 /** Ends the supervisor, which by now has nothing to hold, and expects that nothing at all is left. */
 export async function expectNothingLeft(home: string): Promise<void> {
-  const patience = { timeout: 15_000, interval: 20 };
+  const patience = { timeout: 60_000, interval: 20 };
   await expect.poll(() => takeCensus(home), patience).toMatchObject({ boxes: [], trash: [] });
   await endHold(home, "SIGTERM");
   await expect.poll(() => takeCensus(home), patience).toEqual(NOTHING);
@@ -33,10 +33,12 @@ export async function endHold(home: string, signal: NodeJS.Signals): Promise<voi
   const pid = holdOf(home);
   if (pid === undefined) return;
   kill(pid, signal);
-  await expect.poll(() => isAlive(pid), { timeout: 10_000, interval: 10 }).toBe(false);
+  await expect.poll(() => isAlive(pid), { timeout: 60_000, interval: 10 }).toBe(false);
 }
 
 export function kill(pid: number, signal: NodeJS.Signals): void {
+  // To the kernel 0 is whoever asks, and all that it started.
+  if (!(pid > 1)) throw new Error(`${pid} is no process that a test ends`);
   try {
     process.kill(pid, signal);
   } catch {

@@ -6,7 +6,7 @@ import { expectNothingLeft, makeHome } from "./home.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const LIVING = ["provisioning", "running", "paused"] as const;
 const PATIENCE = { timeout: 60_000, interval: 100 };

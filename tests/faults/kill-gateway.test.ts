@@ -11,7 +11,7 @@ import { expectNothingLeft, kill, makeHome } from "./home.ts";
 const { describe } = await requires("linux-userns", "boxd");
 const { describe: withLimits } = await requires("linux-userns", "boxd", "limits");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const places = [...FAIL_POINTS, ...LOCAL_FAIL_POINTS];
 const placesOf = (...verbs: string[]) =>
@@ -25,6 +25,8 @@ const OTHER = [
   "start.",
   // By their whole names, as kill-snapshot.test.ts has them: a new one is not tested by itself.
   ...["snapshot.drafted", "snapshot.placed", "restore.begun", "restore.done", "fork.frozen"],
+  // As kill-rollback.test.ts has it.
+  "rollback.done",
   // As kill-planned.test.ts has them.
   ...["claim.planned", "claim.done", "recreate.ended"],
   "attach.",

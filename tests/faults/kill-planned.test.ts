@@ -7,7 +7,7 @@ import { expectNothingLeft, makeHome } from "./home.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const ONCE = { idempotencyKey: "one" };
 const first = { name: "first", ttlMs: 60_000 };

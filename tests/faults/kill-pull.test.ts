@@ -10,7 +10,7 @@ import { expectNothingLeft, makeHome } from "./home.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd", "docker-registry");
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
 describe("kill -9 of the gateway while an image comes", () => {
   let registry: Registry;

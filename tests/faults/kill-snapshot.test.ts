@@ -9,7 +9,7 @@ import { expectNothingLeft, makeHome } from "./home.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const sh = async (sandbox: Sandbox, script: string) =>
   new TextDecoder().decode((await sandbox.run(["sh", "-c", script])).stdout);

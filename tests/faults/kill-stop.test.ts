@@ -11,9 +11,9 @@ import { isAlive, processesOf } from "./processes.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
-const SOON = { timeout: 15_000, interval: 20 };
+const SOON = { timeout: 60_000, interval: 20 };
 const placesOf = (verb: string) => FAIL_POINTS.filter((place) => place.startsWith(verb));
 const text = ({ stdout }: { stdout: Uint8Array }) => new TextDecoder().decode(stdout);
 const sh = async (sandbox: Sandbox, script: string) => text(await sandbox.run(["sh", "-c", script]));

@@ -8,7 +8,7 @@ import { expectNothingLeft, makeHome } from "./home.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -68,10 +68,10 @@ describe("kill -9 of the gateway in the middle of a stream", () => {
     const same = await second.client.sandboxes.get(sandbox.id);
     const again = await same.attachProcess(process.id, { stdout: before.next });
     await again.writeStdin(bytes("two\n"));
-    const after = await readUntil(again, (text) => text.includes("33 101"));
+    const after = await readUntil(again, (text) => text.endsWith("33 101\r\n"));
     expect(after).toMatchObject({ text: "got two\r\n33 101\r\n", offset: before.next });
-    const inside = processesIn(namespacesOf(initPidOf(`${home}/engine`, sandbox.id)).pid ?? "");
-    expect(inside, "init and the shell").toHaveLength(2);
+    const inside = () => processesIn(namespacesOf(initPidOf(`${home}/engine`, sandbox.id)).pid ?? "");
+    await expect.poll(inside, { message: "init and the shell" }).toHaveLength(2);
     await same.destroy();
     expect(await second.end("SIGTERM")).toBe(0);
     await expectNothingLeft(home);

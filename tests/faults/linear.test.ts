@@ -13,7 +13,7 @@ import { type Call, explain, type State, VERBS, type Verb } from "./linear.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 describe("verbs at once on one sandbox", () => {
   let dir: string;

@@ -8,7 +8,11 @@ import { expectNothingLeft, kill, makeHome } from "./home.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
+
+/** More than a client gathers and every buffer on the way holds together: then the gateway has some of it. */
+const HELD_PARTS = 256;
+const PARTS = HELD_PARTS + 10;
 
 const refusedOr = <T>(work: Promise<T>) => work.catch((error: { code?: string }) => `refused ${error.code}`);
 
@@ -23,19 +27,21 @@ describe("a gateway told to end under load", () => {
       Array.from({ length: 4 }, () => sandbox.exec({ argv: ["sh", "-c", script], stdin: true })),
     );
     await Promise.all(commands.map((command) => command.writeStdin(new TextEncoder().encode("\n"))));
-    const upload = sandbox.files.write("big", slowly());
+    const { promise: isUnderWay, resolve: goesOut } = Promise.withResolvers<void>();
+    const upload = sandbox.files.write("big", slowly(goesOut));
     const results = commands.map((command) => refusedOr(collect(command)));
     const creates = Array.from({ length: 6 }, (_, n) =>
       refusedOr(sandboxes.create({ name: `load-${n}`, ttlMs: 60_000 })),
     );
     await Promise.race(creates);
+    await isUnderWay;
 
     const leaving = first.end("SIGTERM");
-    await expect.poll(() => refusedOr(first.client.health()), { timeout: 5_000 }).toMatch(/refused/);
+    await expect.poll(() => refusedOr(first.client.health())).toMatch(/refused/);
     for (const result of await Promise.all(results)) {
       expect(result).toMatchObject({ exit: { kind: "exited", code: 0 } });
     }
-    expect(await upload).toBe(30 * 65_536);
+    expect(await upload).toBe(PARTS * 65_536);
     expect(await leaving).toBe(0);
 
     // Whoever was told of a sandbox has it; who was refused has none that runs unnoticed.
@@ -45,7 +51,7 @@ describe("a gateway told to end under load", () => {
       .filter(({ state }) => state === "running")
       .map(({ id }) => id);
     expect(running).toEqual(expect.arrayContaining([sandbox.id, ...told]));
-    expect([...takeCensus(home).boxes].sort()).toEqual(running.sort());
+    await expect.poll(() => [...takeCensus(home).boxes].sort()).toEqual(running.sort());
     for (const id of running) await (await second.client.sandboxes.get(id)).destroy();
     expect(await second.end("SIGTERM")).toBe(0);
     await expectNothingLeft(home);
@@ -58,7 +64,7 @@ describe("a gateway told to end under load", () => {
     const command = await sandbox.exec({ argv: ["sh", "-c", "echo up; sleep 50"] });
     const cut = collect(command).catch(() => "cut");
     kill(first.pid, "SIGTERM");
-    await expect.poll(() => refusedOr(first.client.health()), { timeout: 5_000 }).toMatch(/refused/);
+    await expect.poll(() => refusedOr(first.client.health())).toMatch(/refused/);
     expect(await first.end("SIGTERM")).toBe(1);
     expect(await cut).toBe("cut");
     const second = await startGateway(home);
@@ -70,10 +76,12 @@ describe("a gateway told to end under load", () => {
   });
 });
 
-/** An upload that is still under way when the gateway is told to end. */
-async function* slowly() {
-  for (let part = 0; part < 30; part++) {
+/** An upload that is still under way when the gateway is told to end, and says when it has begun. */
+async function* slowly(goesOut: () => void) {
+  for (let part = 0; part < PARTS; part++) {
     yield new Uint8Array(65_536);
-    if (part > 20) await new Promise((resolve) => setTimeout(resolve, 100));
+    if (part < HELD_PARTS) continue;
+    goesOut();
+    await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

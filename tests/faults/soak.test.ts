@@ -8,7 +8,7 @@ import { holdOf } from "./processes.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const CYCLES = 300;
 const EVERY = 15;

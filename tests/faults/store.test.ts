@@ -18,7 +18,7 @@ import { createPlainExtension } from "../../packages/core/test/plain-extension.t
 import { rowsOf, troubleInTheBooks } from "./books.ts";
 import { snapshotBeforeEveryStatement } from "./snapshots.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const PRICE = { price: { basis: "provisioned", microUsdPerHour: 3_600_000_000 } } as const;
 

@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { type ExecFileOptions, execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, symlink } from "node:fs/promises";
@@ -7,6 +7,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
+/** Not while another test installs packages, and brings apt's lists up to date for that. */
+const apt = (program: "apt-get" | "apt-cache", argv: readonly string[], options: ExecFileOptions = {}) => {
+  const inTurn = process.getuid?.() === 0 ? ["flock", "--shared", "/run/sandboxer-apt.lock"] : [];
+  const [first = "", ...rest] = [...inTurn, program, ...argv];
+  return run(first, rest, { maxBuffer: 16 << 20, ...options, encoding: "utf8" });
+};
 
 /** apt checks every package against the archive's signed index; this holds it to that whatever its settings say. */
 const SIGNED_ONLY = ["-o", "APT::Get::AllowUnauthenticated=false"];
@@ -32,7 +38,7 @@ export async function debianTree(
   await mkdir(cache, { recursive: true });
   const aside = await mkdtemp(join(cache, "part-"));
   try {
-    await run("apt-get", ["download", "-q", ...SIGNED_ONLY, ...wanted], { cwd: aside });
+    await apt("apt-get", ["download", "-q", ...SIGNED_ONLY, ...wanted], { cwd: aside });
     const tree = join(aside, "tree");
     for (const name of MERGED) {
       await mkdir(join(tree, "usr", name), { recursive: true });
@@ -56,7 +62,7 @@ export function testCache(): string {
 
 /** The package that `linux-image-amd64` stands for today. */
 export async function newestKernelPackage(): Promise<string> {
-  const { stdout } = await run("apt-cache", ["depends", "linux-image-amd64"]).catch(() => ({ stdout: "" }));
+  const { stdout } = await apt("apt-cache", ["depends", "linux-image-amd64"]).catch(() => ({ stdout: "" }));
   const name = /Depends: (linux-image-\S+)/.exec(stdout)?.[1];
   if (!name) throw new Error("apt knows no linux-image-amd64: `apt-get update` as root");
   return name;
@@ -73,7 +79,7 @@ done`;
 export async function withDependencies(packages: readonly string[]): Promise<string[]> {
   const kinds = ["recommends", "suggests", "conflicts", "breaks", "replaces", "enhances"];
   const argv = ["depends", "--recurse", ...kinds.map((kind) => `--no-${kind}`), ...packages];
-  const { stdout } = await run("apt-cache", argv, { maxBuffer: 16 << 20 }).catch(() => ({ stdout: "" }));
+  const { stdout } = await apt("apt-cache", argv).catch(() => ({ stdout: "" }));
   // At the margin stand packages; behind a blank or a bar what they need; in brackets what is no package.
   return [...new Set(stdout.split("\n").filter((line) => /^[a-z0-9]/.test(line)))].sort();
 }
@@ -81,7 +87,7 @@ export async function withDependencies(packages: readonly string[]): Promise<str
 /** Each with the version that apt would install, as apt wants to be asked for it. */
 async function newest(packages: readonly string[]): Promise<string[]> {
   const show = ["show", "--no-all-versions", ...packages];
-  const { stdout } = await run("apt-cache", show, { maxBuffer: 16 << 20 }).catch(() => ({ stdout: "" }));
+  const { stdout } = await apt("apt-cache", show).catch(() => ({ stdout: "" }));
   const versions = new Map<string, string>();
   for (const stanza of stdout.split("\n\n")) {
     const field = (name: string) => new RegExp(`^${name}: (\\S+)$`, "m").exec(stanza)?.[1] ?? "";

@@ -50,7 +50,7 @@ export async function inGuest(system: GuestSystem, work: GuestWork): Promise<Gue
       disks: [system.disk, at("disk")],
       ...(work.keeps !== undefined && { keeps: work.keeps }),
       memoryMiB: work.memoryMiB ?? 512,
-      endsWithinMs: work.endsWithinMs ?? 120_000,
+      endsWithinMs: work.endsWithinMs ?? 300_000,
     });
     const said = async (name: string): Promise<string> => readFile(at(name), "utf8").catch(() => "");
     const report = await said("report");

@@ -9,7 +9,7 @@ import { makeDisk } from "./disk.ts";
 import { inGuest } from "./in-guest.ts";
 
 /** Emulated, and on a busy machine, each life takes a minute or more. */
-const ENDS_WITHIN_MS = 300_000;
+const ENDS_WITHIN_MS = 600_000;
 
 const { describe, given } = await requires("qemu", "boxd");
 

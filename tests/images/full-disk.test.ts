@@ -10,7 +10,7 @@ import { makeImage } from "./image-maker.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "root");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const CLI = fileURLToPath(new URL("../../apps/cli/bin/sandboxer.cjs", import.meta.url));
 

@@ -11,7 +11,7 @@ import { inParts, type Lab, openLab } from "./lab.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const link = (name: string, target: string): Member => ({ name, type: "2", target });
 const MOST_MIB = 4;

@@ -13,7 +13,7 @@ import { LOGIN, type Registry, startRegistry } from "./registry.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd", "docker-registry");
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
 describe("OCI images on the local engine", () => {
   let place: string;
@@ -173,7 +173,7 @@ describe("OCI images on the local engine", () => {
     expect((await images.list()).find(({ digest }) => digest === image.digest)?.users).toBe(4);
     await expect(images.remove(image.digest)).rejects.toMatchObject({ code: "conflict" });
     await Promise.all(boxes.map(({ ref }) => extension.destroy(ref, context)));
-    await vi.waitFor(() => images.remove(image.digest), { timeout: 10_000 });
+    await vi.waitFor(() => images.remove(image.digest), { timeout: 60_000 });
     expect(await layersKept()).toBe(before);
   });
 

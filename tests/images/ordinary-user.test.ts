@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const { describe, given } = await requires("linux-userns", "boxd", "ordinary-user");
 const lending = await requires("linux-userns", "boxd", "subordinate-ids");
 
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 interface Ids {
   readonly uid: number;

@@ -10,7 +10,7 @@ import { busyboxLayer, layoutArchive, makeImage } from "./image-maker.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
 describe("copies of a sandbox whose image's name has moved on", () => {
   let home: string;

@@ -10,7 +10,7 @@ import { LOGIN } from "./registry.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const image = makeImage({
   layers: [[{ name: "a", content: "x".repeat(50_000) }]],

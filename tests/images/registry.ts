@@ -30,8 +30,16 @@ export const LOGIN: Login = {
 
 /** A real registry on loopback, with what it keeps in a folder of its own. */
 export async function startRegistry(path: string, login?: Login): Promise<Registry> {
+  // A port that was free may be somebody else's by the time the registry asks for it.
+  for (let tries = 5; ; tries--) {
+    const registry = await startAt(await freePort(), path, login);
+    if (registry) return registry;
+    if (tries === 0) throw new Error("the registry did not come up");
+  }
+}
+
+async function startAt(port: number, path: string, login?: Login): Promise<Registry | undefined> {
   const dir = await mkdtemp(join(tmpdir(), "sandboxer-registry-"));
-  const port = await freePort();
   const host = `127.0.0.1:${port}`;
   const htpasswd = join(dir, "htpasswd");
   if (login) await writeFile(htpasswd, `${login.username}:${login.hash}\n`);
@@ -57,9 +65,20 @@ export async function startRegistry(path: string, login?: Login): Promise<Regist
       ({ status }) => status === 200,
       () => false,
     );
-  await vi.waitUntil(answers, { timeout: 20_000, interval: 50 });
+  const stop = async () => {
+    serving.kill("SIGKILL");
+    if (serving.exitCode === null && serving.signalCode === null) await once(serving, "exit");
+    await rm(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  };
+  const isOver = () => serving.exitCode !== null;
+  await vi.waitUntil(async () => isOver() || (await answers()), { timeout: 60_000, interval: 50 });
+  if (isOver()) {
+    await stop();
+    return undefined;
+  }
   return {
     host,
+    stop,
     async push(repository, tag, { blobs, manifests }) {
       for (const [digest, bytes] of blobs) {
         const begun = await call("POST", `${repository}/blobs/uploads/`);
@@ -78,15 +97,10 @@ export async function startRegistry(path: string, login?: Login): Promise<Regist
         if (put.status !== 201) throw new Error(`manifest: ${put.status} ${await put.text()}`);
       }
     },
-    async stop() {
-      serving.kill("SIGKILL");
-      if (serving.exitCode === null && serving.signalCode === null) await once(serving, "exit");
-      await rm(dir, { recursive: true, force: true });
-    },
   };
 }
 
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as { port: number };

@@ -14,7 +14,7 @@ import { type Lab, openLab } from "./lab.ts";
 const { describe, given } = await requires("linux-userns", "boxd");
 const debian = await requires("linux-userns", "boxd", "mmdebstrap");
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 
 const within = async <T>(
   { extension, context }: Lab,

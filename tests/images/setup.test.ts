@@ -9,7 +9,7 @@ import { removeEngine } from "../conformance/remove-engine.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const said = async (sandbox: Sandbox, script: string): Promise<string> =>
   new TextDecoder().decode((await sandbox.run(["sh", "-c", script])).stdout).trim();
@@ -53,7 +53,7 @@ describe("setups", () => {
     expect(await said(second, "cat ~/ran"), "what one writes the others do not see").toMatch(/^\d+$/);
     expect((await client.images.prune()).layers, "sandboxes lie on it").toBe(0);
     await Promise.all(all.map((one) => one.destroy()));
-    await expect.poll(async () => (await client.images.prune()).layers, { timeout: 10_000 }).toBe(1);
+    await expect.poll(async () => (await client.images.prune()).layers).toBe(1);
     expect([await kept("setups"), await kept("layers")]).toEqual([0, 0]);
   });
 
@@ -71,7 +71,7 @@ describe("setups", () => {
   });
 
   it("that fail, or whose proof fails, leave nothing; a proof that succeeds comes before anything is kept", async () => {
-    await expect.poll(() => client.images.prune().then(() => kept("layers")), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => client.images.prune().then(() => kept("layers"))).toBe(0);
     const steps = [["sh", "-c", "echo 1 > ~/made"]];
     for (const body of [{ setup: [["false"]] }, { setup: steps, verify: [["test", "-e", "/nothing"]] }]) {
       await expect(client.sandboxes.create({ ...body, ttlMs: 60_000 })).rejects.toMatchObject({

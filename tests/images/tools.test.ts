@@ -11,7 +11,7 @@ import { type Lab, openLab } from "./lab.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 describe("tools of the host", () => {
   let lab: Lab;

@@ -27,5 +27,5 @@ export async function installIn(dir: string, tarballs: readonly string[]): Promi
   await mkdir(dir, { recursive: true });
   await writeFile(join(dir, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
   const args = ["install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", ...tarballs];
-  await run("npm", args, { cwd: dir, timeout: 120_000 });
+  await run("npm", args, { cwd: dir, timeout: 240_000 });
 }

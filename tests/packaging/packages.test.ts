@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openGateway } from "@sandboxer/gateway";
@@ -11,7 +11,7 @@ import { installIn, packInstalled, root, run } from "./installed.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let dir: string;
 let ours: ReadonlyMap<string, string>;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   ours = await packAll(join(dir, "packed"));
   zod = await packInstalled("zod", join(dir, "packed"));
 });
-afterAll(() => rm(dir, { recursive: true, force: true }));
+afterAll(() => removeEngine(join(dir, "3p/engine"), dir));
 
 describe("the SDK, installed alone", () => {
   let at: string;
@@ -47,7 +47,7 @@ describe("the SDK, installed alone", () => {
         console.log(SandboxerError.is(error), error.code, typeof error.requestId);
         await sandbox.destroy();`;
       await writeFile(join(at, "program.js"), program);
-      const { stdout } = await run(process.execPath, ["program.js"], { cwd: at, timeout: 30_000 });
+      const { stdout } = await run(process.execPath, ["program.js"], { cwd: at, timeout: 120_000 });
       expect(stdout).toBe("hello\ntrue not_found string\n");
     } finally {
       await gateway.close();
@@ -117,7 +117,7 @@ it("the command line works from its package", async () => {
   const sandboxer = (...args: string[]) =>
     run(process.execPath, [join(at, "node_modules/sandboxer/bin/sandboxer.cjs"), ...args], {
       env,
-      timeout: 60_000,
+      timeout: 120_000,
     });
   expect((await sandboxer("--version")).stdout).toBe("0.0.0\n");
   expect(await sandboxer("run", "--", "echo", "hi")).toEqual({ stdout: "hi\n", stderr: "" });
@@ -187,8 +187,10 @@ describe("an extension of others", () => {
       "json",
       "--outputFile",
       join(home, "report.json"),
+      // The runner's own are short, and meant for units.
+      ...["--testTimeout", "120000", "--hookTimeout", "120000"],
     ];
-    await run(process.execPath, args, { cwd: home, timeout: 170_000 }).catch(() => {});
+    await run(process.execPath, args, { cwd: home, timeout: 290_000 }).catch(() => {});
     const report = JSON.parse(await readFile(join(home, "report.json"), "utf8"));
     const failed = report.testResults.flatMap(
       (file: { assertionResults: { status: string; fullName: string }[] }) =>

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createConnection, createServer } from "node:net";
+import { type AddressInfo, createConnection, createServer } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -85,13 +85,14 @@ describe("two sandboxes of one engine", () => {
   });
 
   it("XS-1 have no network path to each other or to the host", async () => {
-    const listen = `import socket, time
-s = socket.socket(); s.bind(("0.0.0.0", 7331)); s.listen()
-v6 = socket.socket(socket.AF_INET6); v6.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1); v6.bind(("::", 7331)); v6.listen()
-print("up", flush=True); time.sleep(60)`;
-    await background(b, listen);
-    const host = createServer().listen(7331, "::");
+    const host = createServer().listen(0, "::");
     await once(host, "listening");
+    const { port } = host.address() as AddressInfo;
+    const listen = `import socket, time
+s = socket.socket(); s.bind(("0.0.0.0", ${port})); s.listen()
+v6 = socket.socket(socket.AF_INET6); v6.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1); v6.bind(("::", ${port})); v6.listen()
+print("up", flush=True); time.sleep(600)`;
+    await background(b, listen);
     const heard: string[] = [];
     host.on("connection", (socket) => heard.push(`${socket.remoteAddress}`));
     const addresses = Object.values(networkInterfaces()).flatMap(
@@ -106,7 +107,7 @@ print("up", flush=True); time.sleep(60)`;
       "fe80::1",
       ...addresses,
     ];
-    const fromA = await run(a, ["python3", "-c", REACH, "7331", ...everywhere]);
+    const fromA = await run(a, ["python3", "-c", REACH, `${port}`, ...everywhere]);
     expect(fromA.text.split("\n").filter((line) => line.startsWith("reached"))).toEqual([]);
     expect(fromA.text.match(/refused/g)?.length, fromA.errors).toBe(everywhere.length + 4);
     expect(heard).toEqual([]);
@@ -114,10 +115,10 @@ print("up", flush=True); time.sleep(60)`;
       /^\s*(eth|veth|en|wl)/m,
     );
     // Controls: whoever may reach them does.
-    expect((await run(b, ["python3", "-c", REACH, "7331", "127.0.0.1"])).text).toContain(
-      "reached ('127.0.0.1', 7331)",
+    expect((await run(b, ["python3", "-c", REACH, `${port}`, "127.0.0.1"])).text).toContain(
+      `reached ('127.0.0.1', ${port})`,
     );
-    await once(createConnection(7331, "127.0.0.1"), "connect");
+    await once(createConnection(port, "127.0.0.1"), "connect");
     await expect.poll(() => heard).toHaveLength(1);
     host.close();
     const net = [a, b].map((box) => namespacesOf(initPidOf(dir, box.ref)).net);
@@ -129,7 +130,7 @@ print("up", flush=True); time.sleep(60)`;
     await run(b, ["sh", "-c", plant]);
     await background(
       b,
-      `import os, time; os.chdir("/tmp/x"); print("up", flush=True); time.sleep(60)  # ${canary}`,
+      `import os, time; os.chdir("/tmp/x"); print("up", flush=True); time.sleep(600)  # ${canary}`,
     );
     const find = `find / -name '*${canary}*' -not -path '/proc/*' 2>/dev/null; grep -rsl ${canary} /tmp /home /run /var /dev/shm 2>/dev/null; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep ${canary} | grep -v grep; true`;
     const search = await run(a, ["sh", "-c", find.replaceAll(canary, "$0"), canary]);
@@ -148,7 +149,7 @@ print("up", flush=True); time.sleep(60)`;
   });
 
   it("XS-4 cannot meet in the abstract socket namespace, nor meet the host there", async () => {
-    const bind = `import socket, time; s = socket.socket(socket.AF_UNIX); s.bind("\\0${canary}"); s.listen(); print("up", flush=True); time.sleep(60)`;
+    const bind = `import socket, time; s = socket.socket(socket.AF_UNIX); s.bind("\\0${canary}"); s.listen(); print("up", flush=True); time.sleep(600)`;
     const connect = `import socket; socket.socket(socket.AF_UNIX).connect("\\0${canary}"); print("met")`;
     await background(b, bind);
     const refused = await run(a, ["python3", "-c", connect]);
@@ -217,13 +218,14 @@ print("up", flush=True); time.sleep(60)`;
     await writeFile(join(copy, "etc/hostname"), "sandboy\n");
     expect(hashOf(copy)).not.toBe(untouched);
     await rm(copy, { recursive: true });
-  }, 180_000);
+  }, 300_000);
 });
 
 const setuidFiles = (folder: string) =>
   readdirSync(folder)
     .map((name) => join(folder, name))
-    .filter((path) => (lstatSync(path).mode & 0o6000) !== 0);
+    // A package may be installed meanwhile, by another test, under names that do not stay.
+    .filter((path) => ((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o6000) !== 0);
 
 /** What the kernel holds of these files in memory is dropped, and read again from the disk. */
 function forget(paths: readonly string[]): void {

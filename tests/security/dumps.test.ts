@@ -13,7 +13,7 @@ import { holdOf } from "../faults/processes.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const SANDBOXER = fileURLToPath(new URL("../../apps/cli/bin/sandboxer", import.meta.url));
 const coreLimit = (pid: number | "self", which: "now" | "most" = "now") =>

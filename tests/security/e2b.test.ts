@@ -8,7 +8,7 @@ import { openTenants, type Tenants } from "./matrix/tenants.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
 let tenants: Tenants;
 let sandbox: Sandbox;

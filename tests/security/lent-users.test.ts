@@ -118,7 +118,7 @@ describe("users of an ordinary user's sandboxes, with subordinate ids", () => {
     expect((await shell(doomed, script, { user: "root" })).exit).toEqual({ kind: "exited", code: 0 });
     await engine.destroy(doomed);
     const trash = join(engine.dir, "trash");
-    await expect.poll(() => readdirSync(trash), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => readdirSync(trash)).toEqual([]);
     expect(readdirSync(join(engine.dir, "boxes"))).toEqual([box.ref]);
   });
 
@@ -127,7 +127,7 @@ describe("users of an ordinary user's sandboxes, with subordinate ids", () => {
     process.kill(hold, "SIGKILL");
     const installationId = "any";
     const refs = async () => (await engine.extension.list({ installationId })).map(({ ref }) => ref);
-    await expect.poll(refs, { timeout: 10_000 }).toEqual([box.ref]);
+    await expect.poll(refs).toEqual([box.ref]);
     const attached = await engine.extension.attach(box.ref, { installationId });
     expect((await run(attached, ["id", "-u"], { user: "nobody", cwd: "/" })).text).toBe("65534\n");
     attached.close();

@@ -16,6 +16,8 @@ import { createLocalExtension } from "@sandboxer/extensions/local";
 import { PLAIN_SPEC } from "../conformance/direct.ts";
 import { removeEngine } from "../conformance/remove-engine.ts";
 
+/** Whoever still answers has gone on: how soon, on a busy machine, is no promise. */
+const PATIENCE_MS = 90_000;
 const context = { installationId: newRowId("ins"), orgId: newRowId("org") };
 
 /** An engine whose sandboxes are small, with a neighbour that must never notice. */
@@ -36,7 +38,7 @@ export async function openLimitedEngine() {
       group: (file) => readGroup(dir, box.ref, file),
       async destroy() {
         boxes.delete(box);
-        await within(5_000, "the sandbox ends", extension.destroy(box.ref, context));
+        await within(PATIENCE_MS, "the sandbox ends", extension.destroy(box.ref, context));
       },
     };
   };
@@ -49,9 +51,9 @@ export async function openLimitedEngine() {
     attach: (ref: string) => extension.attach(ref, context),
     /** Whatever one sandbox does, the others and hold itself go on. */
     async othersGoOn(): Promise<void> {
-      const answer = await within(5_000, "the neighbour answers", neighbour.run(["echo", "fine"]));
+      const answer = await within(PATIENCE_MS, "the neighbour answers", neighbour.run(["echo", "fine"]));
       if (answer.text !== "fine\n") throw new Error(`the neighbour said ${JSON.stringify(answer.text)}`);
-      await within(5_000, "hold answers", extension.list(context));
+      await within(PATIENCE_MS, "hold answers", extension.list(context));
     },
     async close(): Promise<void> {
       for (const { ref } of await extension.list(context)) await extension.destroy(ref, context);
@@ -72,7 +74,7 @@ export interface LimitedBox {
 }
 
 async function run(box: Box, argv: string[], more: object = {}) {
-  const request = execRequestSchema.parse({ argv, timeoutMs: 20_000, ...more });
+  const request = execRequestSchema.parse({ argv, timeoutMs: 100_000, ...more });
   const result = await collect(await box.exec(request, "att"));
   return {
     ...result,
@@ -100,7 +102,7 @@ export async function firstLine(box: Box, argv: readonly string[]): Promise<stri
     }
     return text.split("\n")[0] ?? "";
   };
-  return within(20_000, "the first line", read());
+  return within(PATIENCE_MS, "the first line", read());
 }
 
 /** Where what is left of a process's output begins. */

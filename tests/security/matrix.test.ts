@@ -25,7 +25,7 @@ import { absent, NARROW, openTenants, READING, type Tenants } from "./matrix/ten
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const OPERATIONS = operationsOf(documentOf(ROUTES) as unknown as Document);
 const GUARDED = OPERATIONS.filter(({ isPublic }) => !isPublic);

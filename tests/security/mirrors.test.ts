@@ -9,7 +9,7 @@ import { openWorkspaceLab, type WorkspaceLab } from "./workspace-lab.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 /** Longer than the clock by which the kernel stamps files stands still. */
 const A_TICK_MS = 20;

@@ -49,7 +49,7 @@ describe("packages", () => {
       } finally {
         await engine.close();
       }
-    }, 120_000);
+    }, 300_000);
   }
 });
 
@@ -84,5 +84,5 @@ describeClients("packages of a language", () => {
     } finally {
       await engine.close();
     }
-  }, 120_000);
+  }, 300_000);
 });

@@ -9,7 +9,7 @@ import type { Check } from "./posture/check.ts";
 
 const { describe, given } = await requires("qemu", "boxd", "probe");
 
-const ENDS_WITHIN_MS = 300_000;
+const ENDS_WITHIN_MS = 600_000;
 
 /** What is wrong with a planted process, and the checks that must name it, and no other. */
 const FAULTS: Record<string, Check[]> = {

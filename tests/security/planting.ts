@@ -41,7 +41,7 @@ async function plantedPid(probe: ChildProcess): Promise<number> {
     if (text.includes("\n")) break;
   }
   const pid = Number(text);
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 60_000;
   while (Date.now() < deadline && probe.exitCode === null) {
     if (isAsleep(pid, "sleep")) return pid;
     await new Promise((resolve) => setTimeout(resolve, 5));

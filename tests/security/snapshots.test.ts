@@ -10,7 +10,7 @@ import { removeEngine } from "../conformance/remove-engine.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const CANARY = "canary-5f1d7c2e9b";
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Box, ExecInput } from "@sandboxer/contract";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { readOrNothing } from "../capabilities/processes.ts";
 import { requires } from "../capabilities/requires.ts";
 import { type Engine, openEngine, run, shell, start } from "./engine.ts";
 import { hostPidOf, idMapOf, initPidOf, namespacesOf, processesIn } from "./host-view.ts";
@@ -78,7 +79,7 @@ for (const mode of ["root", "a user with subordinate ids"] as const) {
       const script =
         "sudo sh -c 'tty; stty size; read line </dev/tty; echo got $line'; stty -a | grep -c ' icanon'";
       const pty = { cols: 91, rows: 37 };
-      const program = await start(box, { argv: ["sh", "-c", script], pty, stdin: true, timeoutMs: 10_000 });
+      const program = await start(box, { argv: ["sh", "-c", script], pty, stdin: true, timeoutMs: 60_000 });
       let shown = "";
       for await (const event of program.events) {
         if (event.type === "exit") expect(event.exit).toEqual(ok);
@@ -103,8 +104,8 @@ for (const mode of ["root", "a user with subordinate ids"] as const) {
     it("PO-1 gives exactly the posture of the sandbox's root, and no new privileges", async () => {
       const program = await start(box, { argv: ["sudo", "-u", "root", "sleep", "600"] });
       const inside = () => processesIn(namespacesOf(first).pid as string);
-      const isSleep = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8") === "sleep\x00600\0";
-      await expect.poll(() => inside().filter(isSleep).length, { timeout: 5_000 }).toBe(1);
+      const isSleep = (pid: number) => readOrNothing(`/proc/${pid}/cmdline`) === "sleep\x00600\0";
+      await expect.poll(() => inside().filter(isSleep).length).toBe(1);
       const pid = inside().find(isSleep) ?? 0;
       const expected = expectation("root", ids, factsOf(first));
       const environment = [
@@ -118,7 +119,7 @@ for (const mode of ["root", "a user with subordinate ids"] as const) {
         ["0000000000000000", "1"],
       ]);
       await program.signal("KILL");
-      await expect.poll(() => inside().filter(isSleep), { timeout: 5_000 }).toEqual([]);
+      await expect.poll(() => inside().filter(isSleep)).toEqual([]);
     });
 
     it("RL-8 ends with the command that called it, whatever it started", async () => {
@@ -127,9 +128,9 @@ for (const mode of ["root", "a user with subordinate ids"] as const) {
       expect(exit).toEqual({ kind: "timeout" });
       const left = () =>
         processesIn(namespacesOf(first).pid as string).filter((pid) =>
-          readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith("sleep\x0060"),
+          readOrNothing(`/proc/${pid}/cmdline`).startsWith("sleep\x0060"),
         );
-      await expect.poll(left, { timeout: 5_000 }).toEqual([]);
+      await expect.poll(left).toEqual([]);
     });
 
     it("says in one line why it does not, and exits with 1", async () => {
@@ -184,7 +185,7 @@ for (const mode of ["root", "a user with subordinate ids"] as const) {
         box,
         "for i in $(seq 100); do sudo true; done; for i in $(seq 30); do sudo sleep 0.1 & done; wait",
       );
-      expect(open()).toBeLessThanOrEqual(before + 1);
+      await expect.poll(open).toBeLessThanOrEqual(before + 1);
     });
   });
 }

@@ -12,6 +12,7 @@ import {
 } from "@sandboxer/contract";
 import { createLocalExtension } from "@sandboxer/extensions/local";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { readOrNothing } from "../capabilities/processes.ts";
 import { requires } from "../capabilities/requires.ts";
 import { PLAIN_SPEC } from "../conformance/direct.ts";
 import { removeEngine } from "../conformance/remove-engine.ts";
@@ -47,7 +48,7 @@ describe("terminals", () => {
       if (shown.includes("/dev/pts/")) break;
     }
     const inside = processesIn(namespacesOf(initPidOf(dir, box.ref)).pid as string);
-    const shell = inside.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith("sh\0"));
+    const shell = inside.find((pid) => readOrNothing(`/proc/${pid}/cmdline`).startsWith("sh\0"));
     const stat = readFileSync(`/proc/${shell}/stat`, "utf8");
     const [session, terminal] = stat
       .slice(stat.lastIndexOf(")") + 2)

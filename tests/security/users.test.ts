@@ -47,7 +47,7 @@ describe("users of a root engine's sandboxes", () => {
       if (index > 0) expect(start - (starts[index - 1] ?? 0)).toBeGreaterThanOrEqual(65_536);
     }
     for (const one of boxes) await engine.destroy(one);
-  }, 120_000);
+  }, 300_000);
 
   it("UM-3 becomes no id and gives files to no id that is not its own", async () => {
     const asRoot = { user: "root" };

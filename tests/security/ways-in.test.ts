@@ -12,7 +12,7 @@ import { absent, openTenants, type Tenants } from "./matrix/tenants.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 let tenants: Tenants;
 const logged: LogRecord[] = [];

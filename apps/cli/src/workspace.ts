@@ -14,12 +14,14 @@ export function addWorkspaceOptions(command: Command): Command {
         "what the sandbox may do with the folder (default: copy-on-write)",
       ).choices(["read-only", "read-write", "copy-on-write", "mirror", "remote"]),
     )
+    .option("--points <count>", "before how many runs, the newest, one can go back (default: 32)", countOf)
     .option("--allow-sensitive", "also where the folder is, holds or is part of ~/.ssh, /etc and the like");
 }
 
 export interface WorkspaceOptions {
   readonly workspace?: { readonly source: string; readonly target?: string };
   readonly access?: WorkspaceMode;
+  readonly points?: number;
   readonly allowSensitive?: true;
 }
 
@@ -31,15 +33,26 @@ function placeOf(text: string): NonNullable<WorkspaceOptions["workspace"]> {
   return { source: resolve(folder), ...(target && { target }) };
 }
 
+function countOf(text: string): number {
+  if (/^\d+$/.test(text) && Number(text) <= 256) return Number(text);
+  throw new InvalidArgumentError("Give a number from 0 to 256.");
+}
+
 export function workspaceOf(options: WorkspaceOptions): Pick<CreateBody, "workspace"> {
-  const { workspace, access, allowSensitive } = options;
+  const { workspace, access, points, allowSensitive } = options;
   if (!workspace) {
-    const idle = access ? "--access" : allowSensitive && "--allow-sensitive";
+    const about = { "--access": access, "--points": points, "--allow-sensitive": allowSensitive };
+    const idle = Object.entries(about).find(([, said]) => said !== undefined)?.[0];
     if (!idle) return {};
     throw new InvalidArgumentError(`${idle} is about a folder, and none is given; add it, as in \`-w .\`.`);
   }
   return {
-    workspace: { ...workspace, ...(access && { mode: access }), ...(allowSensitive && { allowSensitive }) },
+    workspace: {
+      ...workspace,
+      ...(access && { mode: access }),
+      ...(points !== undefined && { points }),
+      ...(allowSensitive && { allowSensitive }),
+    },
   };
 }
 

@@ -16,6 +16,7 @@ import { createLocalExtension } from "@sandboxer/extensions/local";
 import { ensureBlockStore } from "./block-store.ts";
 import { loadConfig } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
+import { sweepDrafts } from "./drafts.ts";
 import { makeHome } from "./home.ts";
 import type { Log } from "./log.ts";
 import { openRootKey } from "./root-key.ts";
@@ -57,6 +58,9 @@ function dockerExtensions(home: string, { docker: { gvisor, ...options } }: Conf
   ];
 }
 
+/** As the guard judges: this machine's own addresses are nobody else's, whatever network they are in. */
+const isOpen = (address: string): boolean => reachOf(address) === "open";
+
 /** What one home stands on: its store, its extensions and the core. The only place that names extensions. */
 export async function openInstallation(
   home: string,
@@ -65,6 +69,7 @@ export async function openInstallation(
 ): Promise<Installation> {
   const { pool = 0, tethered = false, resident = false, failpoint = () => {} } = options;
   makeHome(home);
+  sweepDrafts(home);
   await ensureBlockStore(home);
   const config = options.config ?? (await loadConfig({ home }));
   const apiKey = openRootKey(home);
@@ -72,7 +77,10 @@ export async function openInstallation(
   try {
     await enrolRootKey(store, apiKey);
     const builtIn = [
-      createLocalExtension({ dir: join(home, "engine"), home, pool, failpoint, images: config.images }),
+      createLocalExtension({
+        ...{ dir: join(home, "engine"), home, pool, failpoint },
+        images: { ...config.images, isOpen },
+      }),
       ...dockerExtensions(home, config),
     ];
     const signingKey = opened(() => openSigningKey(home));
@@ -96,8 +104,7 @@ export async function openInstallation(
       tethered,
       resident,
       guard,
-      // As the guard judges: this machine's own addresses are no receivers, whatever network they are in.
-      webhookNetwork: { ...OPEN_INTERNET, isAllowed: (address) => reachOf(address) === "open" },
+      webhookNetwork: { ...OPEN_INTERNET, isAllowed: isOpen },
       failpoint,
       askPatienceMs: options.askPatienceMs,
       volumesDir: join(home, "volumes"),
@@ -106,6 +113,7 @@ export async function openInstallation(
         get privateKey() {
           return signingKey();
         },
+        mostBytes: config.snapshots.maximumMiB * 2 ** 20,
       },
       report: (what, { code, message }) => log({ level: "error", event: "background", what, code, message }),
     });

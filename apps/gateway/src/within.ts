@@ -56,6 +56,7 @@ export async function openWithin(home: string, options: InstallationOptions): Pr
       changes: (options) => core.diff(principal, info.id, options),
       apply: (options) => core.apply(principal, info.id, options),
       rollback: (options) => core.rollback(principal, info.id, options),
+      points: () => core.listPoints(principal, info.id),
       sync: () => core.sync(principal, info.id),
     },
     metrics: () => core.metrics(principal, info.id),

@@ -29,6 +29,8 @@ fn every_place_to_die_at_is_known_and_tested() {
         // A claim is tested with the pool, what is kept with what is kept.
         tested.extend(["extended", "adopted", "claim", "rested", "sealed"]);
         tested.extend(["freezing", "moved", "layered"]);
+        // Of a sandbox's first process: tests/points.
+        tested.extend(["copied", "pointed", "undoing", "cleared", "undone"]);
         // Only where the store shares blocks: tests/faults/block-store.
         tested.extend(["sharing", "still", "shared"]);
         known.sort_unstable();

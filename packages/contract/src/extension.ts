@@ -65,8 +65,11 @@ export interface Users {
 export interface Box {
   readonly ref: string;
   readonly hostId: string;
-  /** Runs as one attachment of a principal to this sandbox: its rights and its name in every log. */
-  exec(request: ExecRequest, attachmentId: string): Promise<Process>;
+  /**
+   * Runs as one attachment of a principal to this sandbox: its rights and its name in every log.
+   * With `points` a copy-on-write workspace can go back to before it; so many are kept.
+   */
+  exec(request: ExecRequest, attachmentId: string, points?: number): Promise<Process>;
   /** A process that goes on from an earlier `exec`; output from these offsets where still kept. */
   attachProcess(id: string, from?: { stdout?: number; stderr?: number }): Promise<Process>;
   /** Those that run, and the last that ended, oldest first. */

@@ -154,6 +154,8 @@ export interface Guard {
   forget(sandboxId: string): void;
   /** For good. */
   end(sandboxId: string): void;
+  /** Of which sandboxes it has anything written down, living or not. */
+  kept(): readonly string[];
   /** What a sandbox tried, oldest first, as far as it is still kept. */
   calls(sandboxId: string, afterSeq?: number): NetworkCall[];
   /** How much has been carried where there is a limit. */

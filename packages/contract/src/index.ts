@@ -1,3 +1,4 @@
+export { type AddressReach, isOpenAddress, reachOfAddress } from "./address.ts";
 export {
   type Action,
   APPROVABLE,
@@ -221,7 +222,10 @@ export {
   terminalSizeSchema,
 } from "./process.ts";
 export {
+  type ImportedPolicy,
+  importedPolicySchema,
   type OfferedProfile,
+  type PolicyFinding,
   type Profile,
   type PublishedProfile,
   profileJsonSchema,
@@ -367,6 +371,10 @@ export {
   changesBodySchema,
   conflictsSchema,
   type Mirror,
+  type Point,
+  type Points,
+  pointSchema,
+  pointsSchema,
   type RollbackOptions,
   type RolledBack,
   rollbackBodySchema,

@@ -128,6 +128,11 @@ export const networkSchema = z.discriminatedUnion("egress", [
     budget: byteBudgetSchema.optional(),
     /** What leaves is looked through for credentials of well-known kinds; left out, only for own secrets. */
     dlp: dlpSchema.optional(),
+    /**
+     * What becomes of an `https` connection that is denied. `explain`, unless said: its TLS is ended with
+     * the sandbox's own authority, and its request gets a 403 that says why. `reset`: it breaks off.
+     */
+    denied: z.enum(["explain", "reset"]).optional(),
     /** Named sets of rules, as in `npm`. */
     sets: z.array(z.string().max(64)).max(64).default([]),
   }),

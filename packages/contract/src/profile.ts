@@ -141,6 +141,24 @@ export const suggestionSchema = z.strictObject({
 });
 export type Suggestion = z.infer<typeof suggestionSchema>;
 
+/**
+ * What became of a clause of somebody else's policy. `narrowed`: less is allowed than it says.
+ * `unenforced`: it forbids something that is not forbidden here. Nothing is ever widened.
+ */
+const policyFindingSchema = z.strictObject({
+  where: z.string(),
+  what: z.enum(["narrowed", "unenforced"]),
+  why: z.string(),
+});
+export type PolicyFinding = z.infer<typeof policyFindingSchema>;
+
+/** A profile that allows nothing a policy does not, and what of the policy it is not. */
+export const importedPolicySchema = z.strictObject({
+  profile: profileSchema,
+  findings: z.array(policyFindingSchema),
+});
+export type ImportedPolicy = z.infer<typeof importedPolicySchema>;
+
 /** Which profile a sandbox is of. */
 export const profileRecordSchema = z.strictObject({
   name: z.string(),

@@ -72,9 +72,12 @@ export interface Snapshots {
   readonly below: number;
   /**
    * A layer as OCI has it: its own, or of its root the one so many below. Everybody inside stands
-   * still while the root's is read.
+   * still while the root's is read. More than `mostBytes` is `storage_full`, said before they come.
    */
-  capture(kind: LayerKind, below?: number): Promise<AsyncIterable<Uint8Array>>;
+  capture(
+    kind: LayerKind,
+    options?: { readonly below?: number; readonly mostBytes?: number },
+  ): Promise<AsyncIterable<Uint8Array>>;
   /** Into a fresh sandbox over the same image. */
   restore(kind: LayerKind, layer: ByteSource): Promise<void>;
 }

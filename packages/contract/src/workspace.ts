@@ -22,6 +22,8 @@ export const workspaceSchema = z.strictObject({
   mode: workspaceModeSchema.default("copy-on-write"),
   /** Also where the source is, holds or is part of what is kept from sandboxes: `~/.ssh`, `/etc`, `/`. Recorded. */
   allowSensitive: z.boolean().default(false),
+  /** Of a copy-on-write one: before how many runs, the newest, one can go back. 0: before none but the first. */
+  points: z.int().min(0).max(256).optional(),
 });
 export type Workspace = z.infer<typeof workspaceSchema>;
 
@@ -71,8 +73,39 @@ export const applyBodySchema = z.strictObject({
 });
 export type ApplyOptions = z.input<typeof applyBodySchema>;
 
-export const rollbackBodySchema = z.strictObject({ paths });
+export const rollbackBodySchema = z.strictObject({
+  paths,
+  /** To before the run that a point is of, or the last one that changed something. Left out: before anything ran. */
+  to: z.union([z.int().positive(), z.literal("last")]).optional(),
+});
 export type RollbackOptions = z.input<typeof rollbackBodySchema>;
+
+/** What the workspace was before a run. Runs that change nothing share the next one's. */
+export const pointSchema = z.object({
+  /** Its number, which `to` of a rollback takes. */
+  point: z.int().positive(),
+  /** The run that began there, cut to a length; nothing of somebody else's. */
+  argv: z.array(z.string()),
+  atMs: z.int().nonnegative(),
+  /** Copied for it. */
+  bytes: count,
+  /** How many things changed from there to the next one, or to now; left out where it is not known. */
+  changed: count.optional(),
+  /** Other runs were going on. */
+  alongside: z.boolean().optional(),
+  /** Why one cannot go back there. */
+  missing: z.string().optional(),
+  attachmentId: z.string().optional(),
+});
+export type Point = z.infer<typeof pointSchema>;
+
+export const pointsSchema = z.object({
+  /** The oldest first. */
+  points: z.array(pointSchema),
+  /** What all of them take on the sandbox's disk. */
+  bytes: count,
+});
+export type Points = z.infer<typeof pointsSchema>;
 
 const reasons = z.array(z.object({ path: z.string(), why: z.string() }));
 
@@ -98,8 +131,10 @@ export interface Changes {
   changes(options?: ChangesOptions): Promise<AsyncIterable<WorkspaceChange>>;
   /** All of it or nothing; `conflict` with every path where the host has changed it meanwhile. */
   apply(options?: ApplyOptions): Promise<Applied>;
-  /** The workspace as the host has it, as before anything ran. */
+  /** The workspace as it was before a run: whole, whoever dies meanwhile. `not_found` where there is no such point. */
   rollback(options?: RollbackOptions): Promise<RolledBack>;
+  /** Before which runs one can go back. */
+  points(): Promise<Points>;
 }
 
 export const syncedSchema = z.object({

@@ -1,4 +1,5 @@
 import { type Applied, type ApplyOptions, applyBodySchema, type Principal } from "@sandboxer/contract";
+import { exactChanges } from "./approvals/exact-changes.ts";
 import { needApproval } from "./approvals/need.ts";
 import { refuseGuest } from "./attachments/acting.ts";
 import { changesOf } from "./changes.ts";
@@ -21,11 +22,10 @@ export async function apply(
   const asked = parse(applyBodySchema, options);
   const { sandbox, box } = await reach(house, principal, "workspace.apply", idOrName);
   await refuseGuest(house, principal, sandbox);
-  await needApproval(house, principal, "workspace.apply", {
-    sandbox,
-    spec: sandbox.spec,
-    said: { ...asked },
-  });
+  if (sandbox.spec.approvals?.includes("workspace.apply")) {
+    const said = { ...asked, ...(await exactChanges(sandbox, box, asked.paths)) };
+    await needApproval(house, principal, "workspace.apply", { sandbox, spec: sandbox.spec, said });
+  }
   const applied = await changesOf(sandbox, box).apply(asked);
   await house.journal.record({
     type: "workspace.applied",

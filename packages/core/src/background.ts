@@ -1,6 +1,7 @@
 import type { House } from "./house.ts";
 import { keepReconciled, reconcile } from "./lifecycle/reconcile.ts";
 import { keepRenewed } from "./lifecycle/renewal.ts";
+import { sweepGuarded } from "./network/leftovers.ts";
 import { sweepVolumes } from "./volumes/volumes.ts";
 import { keepDelivering } from "./webhooks/deliver.ts";
 import { sealPlainSecrets } from "./webhooks/webhooks.ts";
@@ -25,6 +26,7 @@ export function createBackground(house: House): Background {
         await reconcile(house);
         await house.shelf?.sweep();
         await sweepVolumes(house);
+        await sweepGuarded(house);
         await sealPlainSecrets(house);
       }
       reconciling ??= keepReconciled(house);

@@ -153,11 +153,11 @@ it("keeps a sandbox within its own budget", async () => {
 describe("extend", () => {
   it("moves the end both ways, holds what it costs, and is kept by the clock", async () => {
     const { core, principal, store } = await openPriced();
-    const { id } = await core.create(principal, { ttlMs: 1_000 });
-    const later = await core.extend(principal, id, { ttlMs: 50_000 });
-    expect(later.expiresAtMs! - Date.now()).toBeGreaterThan(45_000);
+    const { id, expiresAtMs: firstEndMs = 0 } = await core.create(principal, { ttlMs: 4_000 });
+    const later = await core.extend(principal, id, { ttlMs: 90_000 });
+    expect(later.expiresAtMs! - firstEndMs).toBeGreaterThan(80_000);
     expect((await core.getBudget(principal)).heldMicroUsd).toBeGreaterThan(45_000);
-    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    await until(async () => Date.now() > firstEndMs + 200);
     expect(await core.get(principal, id)).toMatchObject({ state: "running" });
     await core.extend(principal, id, { ttlMs: 1_000 });
     expect((await core.getBudget(principal)).heldMicroUsd).toBeLessThan(2_000);

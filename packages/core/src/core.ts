@@ -27,6 +27,7 @@ import type {
   ForkBody,
   IdentityChallenge,
   ImageQuery,
+  ImportedPolicy,
   ImportImageOptions,
   ImportOptions,
   KeptImage,
@@ -36,6 +37,7 @@ import type {
   OfferedProfile,
   Operation,
   Org,
+  Points,
   Principal,
   Probe,
   Process,
@@ -97,6 +99,8 @@ export interface Core {
   deprecateProfile(principal: Principal, ref: string): Promise<PublishedProfile>;
   /** A profile that fits what an audited sandbox used. Publishes nothing. */
   suggestProfile(principal: Principal, idOrName: string, name?: string): Promise<Suggestion>;
+  /** A profile of an OpenShell policy that allows nothing more, and what of the policy it is not. Publishes nothing. */
+  importPolicy(principal: Principal, policy: unknown, name?: string): Promise<ImportedPolicy>;
   create(principal: Principal, body: CreateBody, once?: Once): Promise<Sandbox>;
   /** Ends it and makes another that was asked for in the same words, under the same name. */
   recreate(principal: Principal, idOrName: string, once?: Once): Promise<Sandbox>;
@@ -140,8 +144,10 @@ export interface Core {
   ): Promise<AsyncIterable<WorkspaceChange>>;
   /** Brings those changes to the host: all or nothing. */
   apply(principal: Principal, idOrName: string, options?: ApplyOptions): Promise<Applied>;
-  /** Takes them back inside. */
+  /** Takes them back inside: all, or what a run and those after it changed. */
   rollback(principal: Principal, idOrName: string, options?: RollbackOptions): Promise<RolledBack>;
+  /** Before which runs that can be. */
+  listPoints(principal: Principal, idOrName: string): Promise<Points>;
   /** Brings a mirror and the host's folder to the same, for what no command of ours has done. */
   sync(principal: Principal, idOrName: string): Promise<Synced>;
   /** All that a running sandbox ever wrote, as it is now. `create` takes it as `from`. */

@@ -14,6 +14,7 @@ import type { House } from "./house.ts";
 import { leasedProcess } from "./leased.ts";
 import { tellGuard } from "./network/terms.ts";
 import { parse } from "./parse.ts";
+import { pointsKept } from "./points.ts";
 import { authorize } from "./policy/authorize.ts";
 import { reach } from "./reach.ts";
 import { pullAfter, pushBefore } from "./sync.ts";
@@ -51,7 +52,7 @@ export async function exec(
   });
   house.pass("exec.recorded");
   house.auditor.ran(sandboxId, request.argv[0] ?? "");
-  const process = await box.exec(acting, attachment.id);
+  const process = await box.exec(acting, attachment.id, pointsKept(sandbox));
   house.pass("exec.started");
   const synced = pullAfter(house, principal, sandbox, box, process);
   return leasedProcess(house.leases, principal, box, synced, "starter");

@@ -13,6 +13,7 @@ export const FAIL_POINTS = [
   "exec.attached",
   "exec.recorded",
   "exec.started",
+  "rollback.done",
   "pause.stopped",
   "pause.written",
   "resume.started",

@@ -68,7 +68,8 @@ it("ends live processes and streams of a revoked key, also when another gateway 
     const reader = await core.attachProcess(child, id, ours.id);
     const files = await core.files(child, id);
     const stuck = files.write("never", endless());
-    await until(async () => existsSync(join(gateway.plain.root, `box-${id}`, "pid")));
+    const written = join(gateway.plain.root, `box-${id}`, "pid");
+    await until(async () => existsSync(written) && readFileSync(written, "utf8").endsWith("\n"));
     await revoker.revokeKey(principal, key.id);
     await Promise.all([
       refusal(reading, "unauthenticated"),
@@ -88,13 +89,13 @@ it("ends live processes and streams of a revoked key, also when another gateway 
       yield new Uint8Array(1);
     }
   }
-}, 20_000);
+});
 
 it("ends a key and what it does when its time is up", async () => {
   const gateway = await openGateway();
   const { core, principal } = gateway;
   const { id } = await core.create(principal, { visibility: "org" });
-  const brief = await childOf(gateway, { expiresAtMs: Date.now() + 700 });
+  const brief = await childOf(gateway, { expiresAtMs: Date.now() + 4_000 });
   const process = await core.exec(brief.principal, id, { argv: ["sleep", "30"] });
   await refusal(collect(process), "unauthenticated");
   const late = await refusal(core.authenticate(brief.apiKey), "unauthenticated");

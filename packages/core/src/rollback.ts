@@ -23,13 +23,14 @@ export async function rollback(
   const { sandbox, box } = await reach(house, principal, "sandbox.files", idOrName);
   refuseReadOnly(await actingIn(house, principal, sandbox), "take changes back");
   const rolledBack = await changesOf(sandbox, box).rollback(asked);
+  house.pass("rollback.done");
   await house.journal.record({
     type: "workspace.rolled-back",
     orgId: sandbox.orgId,
     atMs: house.clock.nowMs(),
     sandboxId: sandbox.id,
     principalId: principal.id,
-    data: { ...rolledBack },
+    data: { ...rolledBack, ...(asked.to !== undefined && { to: asked.to }) },
   });
   return rolledBack;
 }

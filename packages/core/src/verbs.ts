@@ -28,8 +28,10 @@ import { metrics } from "./metrics.ts";
 import { changeNetwork, networkCalls } from "./network/network.ts";
 import { createOrg, listOrgs } from "./orgs.ts";
 import { pause } from "./pause.ts";
+import { listPoints } from "./points.ts";
 import { enterPreview, openPreview } from "./preview.ts";
 import { listProfiles } from "./profiles/offers.ts";
+import { importPolicy } from "./profiles/openshell/import.ts";
 import { deprecateProfile, getProfile, publishProfile } from "./profiles/profiles.ts";
 import { suggestProfile } from "./profiles/suggest.ts";
 import { ps } from "./ps.ts";
@@ -73,6 +75,7 @@ export function verbsOf(verb: Verb): Omit<Core, "start" | "close"> {
     publishProfile: verb(publishProfile),
     deprecateProfile: verb(deprecateProfile),
     suggestProfile: verb(suggestProfile),
+    importPolicy: verb(importPolicy),
     create: verb(create),
     recreate: verb(recreate),
     reachability: verb(reachability),
@@ -150,6 +153,7 @@ function insideVerbs(verb: Verb) {
     diff: verb(diff),
     apply: verb(apply),
     rollback: verb(rollback),
+    listPoints: verb(listPoints),
     sync: verb(sync),
     takeSnapshot: verb(takeSnapshot),
     fork: verb(fork),

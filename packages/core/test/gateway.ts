@@ -20,7 +20,7 @@ export interface TestGateway {
 export function openers(onTestFinished: (close: () => Promise<void> | void) => void) {
   const temporaryFolder = (): string => {
     const folder = mkdtempSync(join(tmpdir(), "sandboxer-core-"));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
     return folder;
   };
 

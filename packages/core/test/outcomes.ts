@@ -22,7 +22,7 @@ export async function stillHeld(store: Store, orgId: string, sandboxId: string):
 }
 
 export async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 60_000;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error("it never happened");
     await new Promise((resolve) => setTimeout(resolve, 10));

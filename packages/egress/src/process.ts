@@ -2,6 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { readLines, writeLine } from "./lines.ts";
+import { sweepSockets } from "./sockets.ts";
 
 export interface GuardOptions {
   readonly boxdPath: string;
@@ -43,6 +44,7 @@ export function keepGuard(options: GuardOptions, keeping: Keeping): GuardProcess
   const start = (): boolean => {
     if (child || isClosed) return false;
     mkdirSync(options.dir, { recursive: true, mode: 0o700 });
+    sweepSockets(options.dir);
     const started = launch(options);
     child = started;
     if (started.stdout) readLines(started.stdout, keeping.hear);

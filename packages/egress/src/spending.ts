@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Spent } from "./guard/ward.ts";
 
@@ -10,6 +10,8 @@ export interface Spending {
   note(sandbox: string, purse: string, spent: Spent): void;
   /** Nobody will ask for it again. */
   drop(sandbox: string): void;
+  /** Of which sandboxes something is written down. */
+  kept(): string[];
   /** Writes what has not been written yet. */
   flush(): void;
 }
@@ -46,7 +48,11 @@ export function createSpending(dir: string): Spending {
     drop(sandbox) {
       known.delete(sandbox);
       unwritten.delete(sandbox);
-      rmSync(pathOf(sandbox), { force: true });
+      for (const path of [pathOf(sandbox), `${pathOf(sandbox)}.new`]) rmSync(path, { force: true });
+    },
+    kept() {
+      const names = existsSync(dir) ? readdirSync(dir) : [];
+      return [...new Set(names.flatMap((name) => /^(\w+)\.spent\.json/.exec(name)?.[1] ?? []))];
     },
     flush,
   };

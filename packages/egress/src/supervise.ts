@@ -101,7 +101,7 @@ export function createGuard(options: GuardOptions): Guard {
       await changeTerms(sandboxId, one, terms, guard.say);
     },
     knows: (sandboxId) => watched.has(sandboxId),
-    forget,
+    ...{ forget, kept: spending.kept },
     end(sandboxId) {
       forget(sandboxId);
       spending.drop(sandboxId);

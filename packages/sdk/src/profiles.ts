@@ -1,4 +1,6 @@
 import {
+  type ImportedPolicy,
+  importedPolicySchema,
   type OfferedProfile,
   type PublishedProfile,
   profileListSchema,
@@ -18,6 +20,8 @@ export interface Profiles {
   deprecate(ref: string): Promise<PublishedProfile>;
   /** One that fits what an audited sandbox used. Publishes nothing. */
   suggest(sandbox: string, name?: string): Promise<Suggestion>;
+  /** One that allows nothing an OpenShell policy does not, and what of the policy it is not. Publishes nothing. */
+  importOpenShell(policy: object, name?: string): Promise<ImportedPolicy>;
 }
 
 export function openProfiles(transport: Transport): Profiles {
@@ -31,6 +35,10 @@ export function openProfiles(transport: Transport): Profiles {
       transport.ask(publishedProfileSchema, "POST", "/v1/profiles", { json: profile, once }),
     suggest: (sandbox, name) =>
       transport.ask(suggestionSchema, "POST", "/v1/profiles/suggest", { json: { sandbox, name } }),
+    importOpenShell: (policy, name) =>
+      transport.ask(importedPolicySchema, "POST", "/v1/profiles/import-openshell", {
+        json: { policy, name },
+      }),
     deprecate: (ref) => transport.ask(publishedProfileSchema, "POST", `${at(ref)}/deprecate`, {}),
   };
 }

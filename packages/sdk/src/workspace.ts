@@ -2,6 +2,7 @@ import {
   appliedSchema,
   type Changes,
   type Mirror,
+  pointsSchema,
   rolledBackSchema,
   syncedSchema,
   workspaceChangeSchema,
@@ -18,6 +19,7 @@ export function openChanges(transport: Transport, sandboxPath: string): Changes 
     },
     apply: (options = {}) => transport.ask(appliedSchema, "POST", at("apply"), { json: options }),
     rollback: (options = {}) => transport.ask(rolledBackSchema, "POST", at("rollback"), { json: options }),
+    points: () => transport.ask(pointsSchema, "GET", at("points")),
     sync: () => transport.ask(syncedSchema, "POST", at("sync")),
   };
 }

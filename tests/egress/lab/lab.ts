@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
@@ -34,6 +35,8 @@ export const OTHER = "93.184.216.35";
 export const PRIVATE = "10.9.9.9";
 export const METADATA = "169.254.169.254";
 const GUARD = "93.184.0.2";
+const [WORLD_MAC, GUARD_MAC] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
+const SETTLES_WITHIN_MS = 30_000;
 
 /** For what must not reach the machine that the guard runs on. */
 export interface Trap {
@@ -55,6 +58,8 @@ export interface Lab {
   /** The files of a folder are at `/static/` from now on. */
   serve(dir: string): Promise<void>;
   look(): Promise<WorldAnswer>;
+  /** Resolves once nothing comes over the wire any more: the ends of earlier connections may be late. */
+  settle(): Promise<void>;
   /** Listens on every address of the guard's own end, and tells who came. */
   trap(): Promise<Trap>;
   clear(): Promise<void>;
@@ -75,18 +80,8 @@ export async function openLab(): Promise<Lab> {
 
 async function wire(world: number, guard: number): Promise<void> {
   await run("ip", [
-    "link",
-    "add",
-    "w0",
-    "netns",
-    `${world}`,
-    "type",
-    "veth",
-    "peer",
-    "name",
-    "g0",
-    "netns",
-    `${guard}`,
+    ...["link", "add", "w0", "address", WORLD_MAC, "netns", `${world}`, "type", "veth"],
+    ...["peer", "name", "g0", "address", GUARD_MAC, "netns", `${guard}`],
   ]);
   const at = (pid: number, line: string) =>
     run("nsenter", [`--net=/proc/${pid}/ns/net`, "ip", ...line.split(" ")]);
@@ -100,6 +95,11 @@ async function wire(world: number, guard: number): Promise<void> {
   ] as const) {
     await at(pid, `link set ${name} mtu 65535 addrgenmode none`);
     for (const up of ["lo", name]) await at(pid, `link set ${up} up`);
+  }
+  // Both know the other's card for good: a question about it would count as something that got out.
+  await at(world, `neigh replace ${GUARD} lladdr ${GUARD_MAC} dev w0 nud permanent`);
+  for (const address of [WORLD, OTHER]) {
+    await at(guard, `neigh replace ${address} lladdr ${WORLD_MAC} dev g0 nud permanent`);
   }
   // Whatever is dialled gets there: that nothing does is then the guard's doing.
   await at(guard, `route add default via ${WORLD}`);
@@ -128,6 +128,18 @@ function labOf(world: ChildProcess, end: ChildProcess): Lab {
     accept: async (key) => void (await ask({ op: "accept", key })),
     serve: async (dir) => void (await ask({ op: "serve", dir })),
     look: () => ask({ op: "look" }),
+    async settle() {
+      let [packets, quiet] = [-1, 0];
+      for (
+        const deadline = Date.now() + SETTLES_WITHIN_MS;
+        quiet < 5 && Date.now() < deadline;
+        await sleep(50)
+      ) {
+        const now = await ask({ op: "look" });
+        quiet = now.packets === packets && now.live === 0 ? quiet + 1 : 0;
+        packets = now.packets;
+      }
+    },
     trap: () => setTrap(["nsenter", `--net=/proc/${end.pid}/ns/net`, "--"]),
     clear: async () => void (await ask({ op: "clear" })),
     close() {

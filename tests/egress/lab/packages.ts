@@ -73,7 +73,7 @@ import (
 
 func main() {
 	answer, err := http.Get(os.Args[1])
-	if err != nil {
+	if err != nil || answer.StatusCode != 200 {
 		fmt.Fprintln(os.Stderr, "no")
 		os.Exit(1)
 	}

@@ -11,7 +11,8 @@ def tcp(host, port, payload=None, wait=3.0):
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         with socket.socket(family, socket.SOCK_STREAM) as one:
-            one.settimeout(wait)
+            # Who is asked something may take long to answer; silence counts from then on.
+            one.settimeout(wait if payload is None else max(wait, 60))
             one.connect((host, port))
             if payload is not None:
                 one.sendall(payload)
@@ -22,6 +23,7 @@ def tcp(host, port, payload=None, wait=3.0):
                     part = one.recv(65536)
                     got += part
                     closed = not part
+                    one.settimeout(wait)
             except socket.timeout:
                 pass
             return {"got": got.decode("latin1"), "closed": closed, "seconds": time.time() - started}
@@ -64,7 +66,7 @@ def kinds():
     return found
 
 
-def say(host, port, pieces, wait=3.0, whole=False):
+def say(host, port, pieces, wait=30.0, whole=False):
     """Each piece is said once the one before was answered; what was heard, piece by piece, the last one to its end."""
     heard = []
     try:
@@ -91,7 +93,7 @@ order = json.load(open(sys.argv[1]))
 if order["op"] == "kinds":
     answer = kinds()
 elif order["op"] == "say":
-    answer = [say(one["host"], one["port"], one["pieces"], one.get("wait", 3.0), one.get("whole", False)) for one in order["all"]]
+    answer = [say(one["host"], one["port"], one["pieces"], one.get("wait", 30.0), one.get("whole", False)) for one in order["all"]]
 elif order["op"] == "tcp":
     answer = [tcp(host, port, order.get("payload", "").encode("latin1") or None, order.get("wait", 3.0)) for host, port in order["to"]]
 else:

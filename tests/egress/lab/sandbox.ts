@@ -72,15 +72,15 @@ export async function openBench(
       await gateway.close();
       lab.close();
       endProcessesOf(home);
-      await rm(home, { recursive: true, force: true });
+      await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };
 }
 
 /** `curl` as anybody would type it, trusting the lab's servers. */
 export function curl(sandbox: Sandbox, ...args: string[]): Promise<ExecResult> {
-  const usual = ["--silent", "--show-error", "--max-time", "10", "--cacert", "/home/user/lab.pem"];
-  return sandbox.run(["curl", ...usual, ...args], { timeoutMs: 20_000 });
+  const usual = ["--silent", "--show-error", "--max-time", "60", "--cacert", "/home/user/lab.pem"];
+  return sandbox.run(["curl", ...usual, ...args], { timeoutMs: 90_000 });
 }
 
 interface Probed {

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { vi } from "vitest";
 import type { Lab } from "./lab.ts";
 
 /** A server of OpenSSH's where the lab's servers are. */
@@ -21,7 +22,7 @@ interface Place {
   readonly authorized: readonly string[];
 }
 
-export function startSshd(lab: Lab, { path, dir, address, authorized }: Place): Sshd {
+export async function startSshd(lab: Lab, { path, dir, address, authorized }: Place): Promise<Sshd> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   // Where its children are locked up; the server wants it to be there.
   mkdirSync("/run/sshd", { recursive: true, mode: 0o755 });
@@ -36,10 +37,12 @@ export function startSshd(lab: Lab, { path, dir, address, authorized }: Place): 
   writeFileSync(join(dir, "log"), "");
   const [command = "", ...args] = [...lab.beside, path, "-D", "-f", join(dir, "config")];
   const child = spawn(command, [...args, "-E", join(dir, "log")], { stdio: "ignore" });
+  const log = () => readFileSync(join(dir, "log"), "utf8");
+  await vi.waitUntil(() => log().includes("Server listening"), { timeout: 60_000 });
   return {
     fingerprint: fingerprintOf(`${join(dir, "host")}.pub`),
     hostKey: hostKey.public.split(" ").slice(0, 2).join(" "),
-    log: () => readFileSync(join(dir, "log"), "utf8"),
+    log,
     close: () => void child.kill(),
   };
 }

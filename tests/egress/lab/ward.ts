@@ -1,14 +1,26 @@
-import type { GuardedNetworkInput } from "@sandboxer/contract";
+import type { CreateBody, GuardedNetworkInput } from "@sandboxer/contract";
 import type { Sandbox } from "@sandboxer/sdk";
+import { expect } from "vitest";
 import { KEY, MODEL } from "./keys.ts";
 import { WORLD } from "./lab.ts";
-import { type Bench, text } from "./sandbox.ts";
+import { guardProcesses } from "./processes.ts";
+import { type Bench, openBench, text } from "./sandbox.ts";
 
 /** One host unread, one that a secret is for, one that is read and has no secret. */
 const RULES = [{ host: "open.test" }, { host: "model.test" }, { host: "other.test", inspect: true }];
 export const WARD: GuardedNetworkInput = { egress: "guarded", rules: RULES };
 
-export async function furnish({ lab, client }: Bench): Promise<void> {
+/** A bench with such a sandbox in it. */
+export async function openWard(
+  more: CreateBody,
+  environment: Record<string, string> = {},
+): Promise<{ bench: Bench; sandbox: Sandbox }> {
+  const bench = await openBench(environment);
+  await furnish(bench);
+  return { bench, sandbox: await bench.sandbox(WARD, { ...more, secrets: ["MODEL_KEY"] }) };
+}
+
+async function furnish({ lab, client }: Bench): Promise<void> {
   const names = ["open.test", "model.test", "other.test", "late.test", "evil.test"];
   for (const name of names) await lab.name(name, [WORLD]);
   await lab.accept(KEY);
@@ -25,7 +37,7 @@ export interface Stand {
 export const HOLDS: Stand = {
   inside: {
     allowed: "hello from open.test",
-    denied: "",
+    denied: "no rule allows evil.test:443",
     "by address": "",
     "the key in its cell": "four",
     "the key elsewhere": "403",
@@ -46,11 +58,11 @@ export async function standOf({ lab }: Bench, sandbox: Sandbox): Promise<Stand> 
   const late = () => unread("https://late.test/late");
   const inside: Record<string, string> = {
     allowed: await unread("https://open.test/"),
-    denied: await unread("https://evil.test/"),
+    denied: why(await say("https://evil.test/")),
     "by address": await say(`-k https://${WORLD}/`),
   };
   const model = await say('-H "x-api-key: $MODEL_KEY" -d {} https://model.test/v1/messages');
-  inside["the key in its cell"] = model.includes('"text":"four"') ? "four" : model;
+  inside["the key in its cell"] = model.includes('"text":"four"') ? "four" : why(model);
   inside["the key elsewhere"] = await say(
     `-o /dev/null -w '%{http_code}' -H "x-api-key: $MODEL_KEY" https://other.test/`,
   );
@@ -61,6 +73,20 @@ export async function standOf({ lab }: Bench, sandbox: Sandbox): Promise<Stand> 
   inside["after its rule"] = await late();
   return { inside, heard: await heardBy(lab) };
 }
+
+/** The guard is killed, and comes back by itself. */
+export async function standAfterKill(bench: Bench, sandbox: Sandbox): Promise<Stand> {
+  const pids = guardProcesses(bench.home, "guard/main.ts");
+  expect(pids).not.toEqual([]);
+  for (const pid of pids) process.kill(pid, "SIGKILL");
+  const line = "curl -s --max-time 5 --cacert /home/user/lab.pem https://open.test/";
+  const reached = async () => text((await sandbox.run(["sh", "-c", line])).stdout).trim();
+  await expect.poll(reached, { timeout: 60_000, interval: 200 }).toBe(HOLDS.inside.allowed);
+  return standOf(bench, sandbox);
+}
+
+/** What a denial says of itself. */
+const why = (said: string): string => /"message":"([^"]*)"/.exec(said)?.[1] ?? said;
 
 async function heardBy(lab: Bench["lab"]): Promise<string[]> {
   const { records } = await lab.look();

@@ -47,10 +47,20 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (url.startsWith("/static/")) return void give(response, url.slice("/static/".length));
   if (url === "/v1/messages") return void say(response, request.headers["x-api-key"] === acceptedKey);
   if (url.startsWith("/v1/reflect")) return void reflect(request, response, body);
+  if (url === "/drip") return void drip(response);
+  if (url === "/long-head")
+    return void response.socket?.write(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(1_000_000)}\r\n\r\n`);
   if (url.startsWith("/echo")) return void response.end(`${rawHeaders.join("\n")}\n${body}`);
   if (url.startsWith("/redirect"))
     return void response.writeHead(302, { location: "https://evil.test/" }).end();
   response.end(`hello from ${request.headers.host}\n`);
+}
+
+/** The head of an answer, a byte at a time and without an end. */
+function drip({ socket }: ServerResponse): void {
+  socket?.write("HTTP/1.1 200 OK\r\nX: ");
+  const timer = setInterval(() => socket?.write("x"), 100);
+  socket?.once("close", () => clearInterval(timer));
 }
 
 /** Made once, so that whoever measures a connection does not measure that too. */
@@ -82,9 +92,12 @@ function reflect(request: IncomingMessage, response: ServerResponse, body: strin
   const key = String(request.headers["x-api-key"] ?? "");
   const told = [key, encodeURIComponent(key), Buffer.from(`u:${key}`).toString("base64")].join("\n");
   const text = `${request.rawHeaders.join("\n")}\n${told}\n${Buffer.from(key).toString("hex")}\n${body}`;
-  const coding = new URL(request.url ?? "", "http://here").searchParams.get("coding") ?? "";
+  const { searchParams: asked } = new URL(request.url ?? "", "http://here");
+  const coding = asked.get("coding") ?? "";
   const packed = PACKERS[coding]?.(text) ?? Buffer.from(text, "latin1");
-  response.writeHead(200, `seen ${key}`, {
+  if (asked.has("hints")) response.writeEarlyHints({ link: `</${key}>; rel=preload` });
+  response.writeHead(Number(asked.get("status") ?? 200), `seen ${key}`, {
+    trailer: "x-last",
     "set-cookie": `session=${key}`,
     location: `https://elsewhere.test/?key=${encodeURIComponent(key)}`,
     "x-basic": Buffer.from(`u:${key}`).toString("base64"),
@@ -92,6 +105,7 @@ function reflect(request: IncomingMessage, response: ServerResponse, body: strin
   });
   // Cut in the middle of wherever the secret may be.
   for (let at = 0; at < packed.length; at += 7) response.write(packed.subarray(at, at + 7));
+  response.addTrailers({ "x-last": key });
   response.end();
 }
 
@@ -102,6 +116,8 @@ const PACKERS: Readonly<Record<string, (text: string) => Buffer>> = {
   zstd: zstdCompressSync,
 };
 
+/** A client decides when its connection is over, however long a busy machine makes it wait. */
+const KEPT = { keepAliveTimeout: 0 };
 function note(socket: Socket): void {
   records.push({ kind: "connection", what: `${socket.localAddress}:${socket.localPort}` });
   live.add(socket);
@@ -109,7 +125,7 @@ function note(socket: Socket): void {
   socket.once("close", () => live.delete(socket));
 }
 
-createHttpServer((request, response) => void answer(request, response))
+createHttpServer(KEPT, (request, response) => void answer(request, response))
   .on("connection", note)
   .on("upgrade", (request, socket) => {
     records.push({ kind: "request", what: `UPGRADE ${request.url}`, headers: request.rawHeaders });
@@ -118,7 +134,7 @@ createHttpServer((request, response) => void answer(request, response))
   })
   .listen(80);
 createHttpsServer(
-  { SNICallback: (name, done) => done(null, contextFor(name)), ...authority.issue("default.test") },
+  { ...KEPT, SNICallback: (name, done) => done(null, contextFor(name)), ...authority.issue("default.test") },
   (request, response) => void answer(request, response),
 )
   .on("connection", note)

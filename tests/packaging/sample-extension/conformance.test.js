@@ -19,7 +19,7 @@ const spec = {
   limits: "best-effort",
   env: {},
   labels: {},
-  ttlMs: 120_000,
+  ttlMs: 900_000,
 };
 
 conformance("the sample", async () => {

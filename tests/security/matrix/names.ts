@@ -1,4 +1,4 @@
-import type { SandboxerError } from "@sandboxer/contract";
+import { newSandboxId, type SandboxerError } from "@sandboxer/contract";
 import type { Client } from "@sandboxer/sdk";
 import type { Named, Operation } from "./operations.ts";
 import { absent } from "./tenants.ts";
@@ -137,7 +137,7 @@ export async function makeNamed(
     made.grantee = (await owner.keys.create({})).key.id;
     await owner.secrets.grant(made.secret, made.grantee);
   }
-  if (wants("volume")) made.volume = (await owner.volumes.create({ name: `owned-${Date.now()}` })).id;
+  if (wants("volume")) made.volume = (await owner.volumes.create({ name: `owned-${newSandboxId()}` })).id;
   if (wants("key")) made.key = (await owner.keys.create({})).key.id;
   if (wants("ref")) {
     const { name, version } = await owner.profiles.publish({ schema: 1, name: "owned" });

@@ -129,12 +129,13 @@ async function suggest(sandbox: string, { name, json }: Options & { name?: strin
 
 async function importPolicy(
   file: string,
-  { name = "openshell", strict, json }: Options & { name?: string; strict?: true },
+  { name, strict, json }: Options & { name?: string; strict?: true },
 ): Promise<void> {
   const { readProfile } = await import("../profile-file.ts");
-  const { importOpenShell } = await import("../openshell/import.ts");
+  const policy = readProfile(file);
+  const { withClient } = await import("../connect.ts");
+  const imported = await withClient((client) => client.profiles.importOpenShell(policy, name));
   const { stringify } = await import("yaml");
-  const imported = importOpenShell(readProfile(file), name);
   const notes = imported.findings.map(({ where, what, why }) => `# ${what}: ${where}: ${why}`);
   const head = notes.map((note) => `${printable(note)}\n`).join("");
   const exitCode = strict && notes.length > 0 ? 1 : 0;

@@ -61,7 +61,7 @@ async function makeFolder(path: string): Promise<void> {
 }
 
 async function writeFile(path: string, { content, mode }: Member): Promise<void> {
-  await rm(path, { force: true });
+  await makeRoom(path);
   const file = await open(path, "wx", 0o600);
   try {
     for await (const part of content) await file.write(part);
@@ -72,8 +72,14 @@ async function writeFile(path: string, { content, mode }: Member): Promise<void>
 }
 
 async function replaceByLink(path: string, target: string): Promise<void> {
-  await rm(path, { force: true });
+  await makeRoom(path);
   await symlink(target, path);
+}
+
+/** A folder is nothing that a file or a link replaces: it may be full of what was there before. */
+async function makeRoom(path: string): Promise<void> {
+  if ((await lstat(path).catch(() => undefined))?.isDirectory()) throw refused(path);
+  await rm(path, { force: true });
 }
 
 /** Whether a link at `path` leads to something below the folder, as text. */

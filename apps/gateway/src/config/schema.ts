@@ -82,6 +82,8 @@ export const configSchema = z.strictObject({
       maximumLayerMiB: z.int().positive().default(32_768),
     })
     .prefault({}),
+  /** The most that one may hold; a file with holes is as large as it says. */
+  snapshots: z.strictObject({ maximumMiB: z.int().positive().default(32_768) }).prefault({}),
   /** Where packages come from, by rule set; each set that is left out is nowhere. */
   packageHosts: z
     .partialRecord(z.enum(["npm", "pypi", "debian", "crates", "go"]), z.array(hostName).min(1))

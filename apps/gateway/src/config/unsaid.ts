@@ -16,6 +16,7 @@ export function unsaid(): Config {
     allowUnsafeRuntime: [],
     docker: { registries: [], gvisor: false },
     images: { registries: [], plainHttp: [], maximumLayerMiB: 32_768 },
+    snapshots: { maximumMiB: 32_768 },
     packageHosts: {},
     trust: { unknown: "strongest", verified: "process", proofMs: 24 * 3_600_000 },
     extensions: [],

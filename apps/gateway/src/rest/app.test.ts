@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { errorAnswerSchema } from "@sandboxer/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { endProcessesOf } from "../../../../tests/capabilities/processes.ts";
 import { type Gateway, openGateway } from "../compose.ts";
 import type { LogRecord } from "../log.ts";
 import { ROUTES } from "./table.ts";
@@ -17,7 +18,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await gateway.close();
-  await rm(home, { recursive: true, force: true });
+  endProcessesOf(home);
+  await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 });
 
 const ID = "a".repeat(20);

@@ -1,4 +1,5 @@
 import {
+  importedPolicySchema,
   nameSchema,
   profileListSchema,
   profileRefSchema,
@@ -66,5 +67,17 @@ export const profileRoutes = [
       answer: { type: "json", status: 200, schema: suggestionSchema },
     },
     ({ core, principal, body }) => core.suggestProfile(principal, body.sandbox, body.name),
+  ),
+  route(
+    {
+      method: "POST",
+      path: "/v1/profiles/import-openshell",
+      operation: "key",
+      summary: "Write a profile that allows nothing an OpenShell policy does not; publishes nothing",
+      // As its YAML reads.
+      body: z.strictObject({ policy: z.record(z.string(), z.unknown()), name: nameSchema.optional() }),
+      answer: { type: "json", status: 200, schema: importedPolicySchema },
+    },
+    ({ core, principal, body }) => core.importPolicy(principal, body.policy, body.name),
   ),
 ];

@@ -2,6 +2,7 @@ import {
   appliedSchema,
   applyBodySchema,
   changesBodySchema,
+  pointsSchema,
   rollbackBodySchema,
   rolledBackSchema,
   syncedSchema,
@@ -46,12 +47,24 @@ export const workspaceRoutes = [
       method: "POST",
       path: "/v1/sandboxes/{id}/workspace/rollback",
       operation: "sandbox.files",
-      summary: "Take the changes back inside, as before anything ran",
+      summary:
+        "Take the changes back inside, to before anything ran, before a chosen run, or before the last",
       params: sandboxParams,
       body: rollbackBodySchema,
       answer: { type: "json", status: 200, schema: rolledBackSchema },
     },
     ({ core, principal, params, body }) => core.rollback(principal, params.id, body),
+  ),
+  route(
+    {
+      method: "GET",
+      path: "/v1/sandboxes/{id}/workspace/points",
+      operation: "sandbox.exec",
+      summary: "Before which runs the workspace can be rolled back, and what each of them changed",
+      params: sandboxParams,
+      answer: { type: "json", status: 200, schema: pointsSchema },
+    },
+    ({ core, principal, params }) => core.listPoints(principal, params.id),
   ),
   route(
     {

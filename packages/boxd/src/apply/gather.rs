@@ -4,11 +4,13 @@ use super::die;
 use super::stage::Stage;
 use super::target::Target;
 use crate::serve::archive_path;
+use crate::serve::tally::Tally;
 use crate::sys::link;
 use crate::sys::path::{self, PLAIN};
 use crate::tar::reader::Sink;
 use crate::tar::{self, Entry, Malformed, WHITEOUT};
-use crate::wire::failure::{Code, Failure};
+use crate::wire::failure::Failure;
+use crate::wire::file_request::Limits;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,9 +18,6 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-
-const MOST_ENTRIES: usize = 1_000_000;
-const MOST_DEPTH: usize = 256;
 
 pub enum What {
     Gone,
@@ -42,15 +41,10 @@ pub struct Gather<'a> {
     incoming: Vec<Incoming>,
     skipped: u64,
     file: Option<File>,
-    /// Of a mirror, what is wanted; of a layer, everything in it.
-    only: Option<Only>,
+    tally: Tally,
+    /// Of a mirror, what is wanted; of a layer, everything in it. A mirror's has no deletions.
+    only: Option<HashSet<PathBuf>>,
     mtime: i64,
-}
-
-/// The things of an archive that are wanted, and how much they may be. It holds no deletions.
-pub struct Only {
-    pub paths: HashSet<PathBuf>,
-    pub bytes: u64,
 }
 
 pub struct Gathered {
@@ -59,29 +53,23 @@ pub struct Gathered {
 }
 
 impl<'a> Gather<'a> {
-    pub fn into(stage: &'a Stage, target: &Target) -> Gather<'a> {
+    /// No more than so many bytes, whatever a sandbox sends: a file with holes is as large as it says.
+    pub fn into(stage: &'a Stage, target: &Target, bytes: u64) -> Gather<'a> {
         let owner = (target.uid, target.gid);
         let (incoming, stage) = (Vec::new(), stage.folder.as_fd());
-        Gather { stage, owner, incoming, skipped: 0, file: None, only: None, mtime: 0 }
+        let tally = Tally::against(Limits { bytes, ..Limits::DEFAULT });
+        Gather { stage, owner, incoming, skipped: 0, file: None, tally, only: None, mtime: 0 }
     }
 
-    pub fn only(mut self, only: Only) -> Gather<'a> {
+    pub fn only(mut self, only: HashSet<PathBuf>) -> Gather<'a> {
         self.only = Some(only);
         self
     }
 
     /// Whether the entry is to be taken. Each name is taken once: a second one of the same name is
     /// none that an honest sandbox sends.
-    fn wants(&mut self, path: &PathBuf, entry: &Entry) -> Result<bool, Failure> {
-        let Some(only) = &mut self.only else {
-            return Ok(true);
-        };
-        if !only.paths.remove(path) {
-            return Ok(false);
-        }
-        let too_much = || Failure::new(Code::StorageFull, "more than a mirror takes at once");
-        only.bytes = only.bytes.checked_sub(entry.size).ok_or_else(too_much)?;
-        Ok(true)
+    fn wants(&mut self, path: &PathBuf) -> bool {
+        self.only.as_mut().is_none_or(|only| only.remove(path))
     }
 
     pub fn take(&mut self) -> Gathered {
@@ -103,11 +91,9 @@ impl Sink for Gather<'_> {
 
     fn entry(&mut self, entry: &Entry) -> Result<(), Failure> {
         let number = self.incoming.len();
-        if number >= MOST_ENTRIES {
-            return Err(Failure::new(Code::StorageFull, "more than 1,000,000 changes"));
-        }
-        let path = archive_path::checked(&entry.path, MOST_DEPTH)?;
-        if !self.wants(&path, entry)? {
+        self.tally.count(entry.size)?;
+        let path = archive_path::checked(&entry.path, self.tally.limits.depth)?;
+        if !self.wants(&path) {
             return Ok(());
         }
         self.mtime = entry.mtime;

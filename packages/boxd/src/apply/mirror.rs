@@ -3,7 +3,7 @@
 //! else by now nothing is done, and it is compared again.
 
 use super::conflict;
-use super::gather::{Gather, Incoming, Only, What, staged};
+use super::gather::{Gather, Incoming, What, staged};
 use super::held_back;
 use super::host::{self, STRICT, Thing};
 use super::plan::{Action, Plan, Step};
@@ -32,8 +32,8 @@ pub fn land(directory: &Path) -> Result<Value, Failure> {
     let target = Target::pinned(&mut fields)?;
     let wanted = Wanted::parse(fields)?;
     let stage = Stage::make(&target, &directory.join("applies"))?;
-    let only = Only { paths: wanted.take.keys().cloned().collect(), bytes: wanted.bytes };
-    let mut gather = Gather::into(&stage, &target).only(only);
+    let only = wanted.take.keys().cloned().collect();
+    let mut gather = Gather::into(&stage, &target, wanted.bytes).only(only);
     let planned = receive(&mut input, &mut gather).and_then(|()| {
         let mut gathered = gather.take();
         gathered.incoming.sort_by(|one, other| one.path.cmp(&other.path));

@@ -28,6 +28,7 @@ use crate::arguments::ApplyOptions;
 use crate::tar::reader::Reader;
 use crate::wire::failure::{Code, Failure};
 use crate::wire::fields::Fields;
+use crate::wire::file_request::Limits;
 use conflict::Judge;
 use gather::Gather;
 use known::Known;
@@ -49,13 +50,16 @@ pub struct Asked {
     pub force: bool,
     /// The paths that were named, where not everything is meant.
     pub named: Vec<PathBuf>,
+    /// The most that the layer may hold.
+    bytes: u64,
 }
 
 impl Asked {
     fn parse(mut fields: Fields) -> Result<Asked, Failure> {
         let named = fields.texts("paths")?.into_iter();
         let clean = |text: String| PathBuf::from(text).components().collect::<PathBuf>();
-        Ok(Asked { force: fields.flag("force", false)?, named: named.map(clean).collect() })
+        let bytes = fields.number_if_any("bytes")?.unwrap_or(Limits::DEFAULT.bytes);
+        Ok(Asked { force: fields.flag("force", false)?, named: named.map(clean).collect(), bytes })
     }
 }
 
@@ -87,7 +91,7 @@ fn apply(box_directory: &std::path::Path) -> Result<Value, Failure> {
     let untouched =
         Untouched::before_staging(judge).map_err(|error| Failure::internal("the folder", error))?;
     let stage = Stage::make(&target, &box_directory.join("../../applies"))?;
-    let mut gather = Gather::into(&stage, &target);
+    let mut gather = Gather::into(&stage, &target, asked.bytes);
     let outcome = receive(&mut input, &mut gather)
         .and_then(|()| Plan::make(&target, &stage, gather.take(), &asked, &untouched));
     let steps: &[Step] = outcome.as_ref().map_or(&[], |plan| &plan.steps);

@@ -1,11 +1,11 @@
-//! Places where a test has hold die, to prove that dying there leaves nothing behind. They are in
+//! Places where a test has hold, or a sandbox's first process, die, to prove that dying there leaves nothing behind. They are in
 //! every build, so that what is proven is what is shipped.
 
 use crate::sys::process;
 use std::sync::OnceLock;
 
 /// In the order in which a sandbox's life passes them.
-pub const PLACES: [&str; 23] = [
+pub const PLACES: [&str; 28] = [
     "folder",
     "process",
     "group",
@@ -29,6 +29,11 @@ pub const PLACES: [&str; 23] = [
     "shared",
     "swept",
     "adopted",
+    "copied",
+    "pointed",
+    "undoing",
+    "cleared",
+    "undone",
 ];
 
 static WANTED: OnceLock<String> = OnceLock::new();

@@ -33,10 +33,28 @@ const SOCKS_NO_ADDRESS: &[u8] = &[5, 8, 0, 1, 0, 0, 0, 0, 0, 0];
 const BAD_REQUEST: &[u8] =
     b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
+pub const HTTP_PORT: u16 = 3128;
+pub const SOCKS_PORT: u16 = 1080;
+
 /// The most that a head may be long.
 pub const MOST_HEAD: usize = 8192;
 
 impl Proxy {
+    /// As the guard calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Proxy::Http => "http-proxy",
+            Proxy::Socks { .. } => "socks",
+        }
+    }
+
+    pub fn port(self) -> u16 {
+        match self {
+            Proxy::Http => HTTP_PORT,
+            Proxy::Socks { .. } => SOCKS_PORT,
+        }
+    }
+
     pub fn read(self, bytes: &[u8]) -> Step {
         match self {
             Proxy::Http => read_http(bytes),

@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 /// How long a program may take for the words that say what it wants, and a host to answer.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 
+/// Why a tunnel ended whose program did not wait for more.
+pub const LEFT: &str = "the program left";
+
 pub enum Stage {
     /// It says to a proxy where it wants to go.
     Proxied(Proxy),
@@ -105,7 +108,7 @@ impl Tunnel {
             Stage::Proxied(_) | Stage::Greeting { .. } => self.read_words(epoll, number, vessels),
             Stage::Open => self.relay(Ready::inner(event), vessels),
             // Nothing but its end is waited for.
-            Stage::Asking | Stage::Dialling { .. } => Next::End("the program left"),
+            Stage::Asking | Stage::Dialling { .. } => Next::End(LEFT),
         }
     }
 
@@ -139,7 +142,7 @@ impl Tunnel {
         tls: Option<Option<String>>,
     ) -> Next {
         if !self.say_connected() {
-            return Next::End("the program left");
+            return Next::End(LEFT);
         }
         match tls {
             Some(name) => {
@@ -164,7 +167,7 @@ impl Tunnel {
     pub fn hand_over(&mut self, number: u32, guard: OwnedFd, vessels: &mut Vessels) -> Next {
         // Words that still wait are a request to the proxy itself; without any, it was a CONNECT.
         if self.up.waiting.is_empty() && !self.say_connected() {
-            return Next::End("the program left");
+            return Next::End(LEFT);
         }
         self.up.total += self.up.waiting.len() as u64;
         self.up.waiting.splice(0..0, format!("{number}\n").into_bytes());

@@ -2,7 +2,7 @@
 
 use super::greeting::{self, Greeting};
 use super::proxy::{Proxy, Step};
-use super::tunnel::{Next, Stage, Tunnel};
+use super::tunnel::{LEFT, Next, Stage, Tunnel};
 use super::vessels::Vessels;
 use crate::sys::descriptor;
 use crate::sys::epoll::Epoll;
@@ -11,10 +11,10 @@ use std::io;
 impl Tunnel {
     pub fn read_words(&mut self, epoll: &Epoll, number: u32, vessels: &mut Vessels) -> Next {
         match descriptor::read(&self.inner, &mut vessels.buffer) {
-            Ok(0) => return Next::End("the program left"),
+            Ok(0) => return Next::End(LEFT),
             Ok(count) => self.up.waiting.extend_from_slice(&vessels.buffer[..count]),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Next::Nothing,
-            Err(_) => return Next::End("the program left"),
+            Err(_) => return Next::End(LEFT),
         }
         if self.up.waiting.len() > greeting::MOST {
             return Next::End("too many words");
@@ -36,7 +36,7 @@ impl Tunnel {
                 match descriptor::write(&self.inner, words) {
                     Ok(_) if self.up.waiting.is_empty() => Next::Nothing,
                     Ok(_) => self.take_step(next),
-                    Err(_) => Next::End("the program left"),
+                    Err(_) => Next::End(LEFT),
                 }
             }
             Step::Wanted { host, port } => {

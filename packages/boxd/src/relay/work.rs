@@ -3,8 +3,8 @@
 use super::Relay;
 use super::orders::Verdict;
 use super::owner;
-use super::proxy::Proxy;
-use super::tunnel::{Next, Stage, Tunnel};
+use super::proxy::{self, Proxy};
+use super::tunnel::{LEFT, Next, Stage, Tunnel};
 use super::vessels::Vessels;
 use crate::setup::way_out::GATE;
 use crate::sys::epoll::{Epoll, Event};
@@ -16,8 +16,6 @@ use std::time::Instant;
 
 /// Connections of one sandbox at a time; one more is refused, so that others have theirs.
 pub const MOST_TUNNELS: usize = 2048;
-const HTTP_PROXY: u16 = 3128;
-const SOCKS_PROXY: u16 = 1080;
 
 impl Relay {
     pub fn welcome(&mut self, number: u32) {
@@ -44,8 +42,8 @@ impl Relay {
             return;
         };
         let (host, via) = match (*destination.ip(), destination.port()) {
-            (GATE, HTTP_PROXY) => (None, Some(Proxy::Http)),
-            (GATE, SOCKS_PROXY) => (None, Some(Proxy::Socks { has_greeted: false })),
+            (GATE, proxy::HTTP_PORT) => (None, Some(Proxy::Http)),
+            (GATE, proxy::SOCKS_PORT) => (None, Some(Proxy::Socks { has_greeted: false })),
             (address, _) => (place.names.name_of(address).map(str::to_string), None),
         };
         if host.is_none() && via.is_none() {
@@ -78,11 +76,7 @@ impl Relay {
         };
         tunnel.is_asking = true;
         place.count_asking(tunnel.place, true);
-        let via = match tunnel.via {
-            Some(Proxy::Http) => "http-proxy",
-            Some(Proxy::Socks { .. }) => "socks",
-            None => "name",
-        };
+        let via = tunnel.via.map_or("name", Proxy::name);
         // Who asks a proxy for an address it got from us means the name.
         let named = host.parse().ok().and_then(|address: Ipv4Addr| place.names.name_of(address));
         let host = named.unwrap_or(host);
@@ -216,6 +210,14 @@ impl Relay {
         self.deadlines.change(number, tunnel.known_deadline, None);
         if let Some(place) = self.places.get_mut(&tunnel.place) {
             place.tunnels -= 1;
+            if let Stage::Proxied(proxy) = tunnel.stage
+                && reason != LEFT
+            {
+                self.reports.say(&json!({
+                    "event": "unclear", "sandbox": place.sandbox, "via": proxy.name(),
+                    "port": proxy.port(), "reason": reason,
+                }));
+            }
         }
         if !matches!(reason, "done") {
             tunnel.reset_unless_told();

@@ -13,7 +13,7 @@ mod family;
 mod feeding;
 mod files;
 pub use files::entry::{Entry, mtime_ms};
-pub use files::{archive_path, landing};
+pub use files::{archive_path, landing, tally};
 mod frames;
 mod input;
 mod lending;

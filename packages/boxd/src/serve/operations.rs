@@ -7,7 +7,8 @@ use super::files;
 use super::process::Process;
 use super::stream::{Stream, StreamId, Work};
 use super::users;
-use super::workspace;
+use super::workspace::pointing::Pointing;
+use super::workspace::{self, Workspace};
 use crate::sys::{process, signal, tty};
 use crate::wire::failure::Failure;
 use crate::wire::fields::Dictionary;
@@ -57,6 +58,10 @@ impl Server {
             ServeRequest::Claim { id, env } => self.claim(id, env),
             _ if self.awaits_owner => Err(Failure::invalid("nobody has claimed this sandbox")),
             ServeRequest::Exec(exec) => {
+                self.workspace.as_ref().map_or(Ok(()), Workspace::ready)?;
+                if exec.points.is_some() && self.can_take_points() {
+                    return Ok(Begun::Working(Work::Point(Box::new(Pointing::before(exec)))));
+                }
                 let process = self.exec(exec)?;
                 self.attach(id, process, [0, 0]);
                 self.following(process, None)
@@ -81,8 +86,9 @@ impl Server {
                 files::begin(request, user, self.identity)
             }
             ServeRequest::Lend { agent } => self.lend(id, agent),
-            ServeRequest::Capture { below } => self.capture(below),
+            ServeRequest::Capture { below, limits } => self.capture(below, limits),
             ServeRequest::Workspace(request) => workspace::begin(request, self.workspace.as_ref()),
+            ServeRequest::Rollback { to, paths } => self.begin_undo(id, to, paths),
             ServeRequest::Extend { ttl_ms } => self.extend(ttl_ms),
             ServeRequest::Dial { port } => {
                 Dial::begin(port).map(|dial| Begun::Working(Work::Dial(dial)))
@@ -92,7 +98,7 @@ impl Server {
 
     /// Lets a stream follow a process from the offsets it asks for, or from where what is left
     /// begins. Returns where that is.
-    fn attach(&mut self, id: StreamId, process: u32, asked: [u64; 2]) -> Option<[u64; 2]> {
+    pub fn attach(&mut self, id: StreamId, process: u32, asked: [u64; 2]) -> Option<[u64; 2]> {
         let running = self.processes.get_mut(process)?;
         let mut offsets = asked;
         for (offset, output) in offsets.iter_mut().zip(&running.outputs) {
@@ -102,7 +108,7 @@ impl Server {
         Some(offsets)
     }
 
-    fn following(&self, process: u32, offsets: Option<[u64; 2]>) -> Result<Begun, Failure> {
+    pub fn following(&self, process: u32, offsets: Option<[u64; 2]>) -> Result<Begun, Failure> {
         let pid = self.processes.get(process).map(|running| running.pid);
         let mut reply = json!({"process": Process::name(process), "pid": pid});
         if let Some([stdout, stderr]) = offsets {

@@ -11,7 +11,7 @@ use serde_json::Value;
 impl Server {
     /// True when something can go on at once.
     pub fn pump(&mut self) -> bool {
-        let mut has_more = false;
+        let mut has_more = self.advance_undo();
         let ids: Vec<StreamId> = self.streams.keys().copied().collect();
         for id in ids {
             if self.connections.outbound(id).is_none_or(|out| out.is_full()) {
@@ -56,13 +56,14 @@ impl Server {
             Work::Watch(watching) => watching.advance(number, &mut stream.credit, out),
             Work::Changes(changes) => changes.advance(number, &mut stream.credit, out),
             Work::Layer(layer) => layer.advance(number, &mut stream.credit, out),
-            Work::Rollback(rollback) => rollback.advance(number, out),
-            Work::Write(_) | Work::Unpack(_) => Progress::Waiting,
+            Work::Tally(tally) => tally.advance(number, out),
+            Work::Point(_) => self.advance_point(id, stream),
+            Work::Write(_) | Work::Unpack(_) | Work::Rollback => Progress::Waiting,
         }
     }
 
     /// Sends what a process has written, and its end.
-    fn follow(&mut self, id: StreamId, process_number: u32, stream: &mut Stream) -> Progress {
+    pub fn follow(&mut self, id: StreamId, process_number: u32, stream: &mut Stream) -> Progress {
         let (Some(process), Some(out)) =
             (self.processes.get_mut(process_number), self.connections.outbound(id))
         else {
@@ -104,6 +105,7 @@ impl Server {
             Work::Dial(dial) => dial.close(&self.epoll),
             Work::Watch(watching) => watching.close(&self.epoll),
             Work::Layer(layer) if layer.is_still => process::signal_everyone(libc::SIGCONT),
+            Work::Point(pointing) => self.forget_point(id, *pointing),
             _ => {}
         }
     }

@@ -56,8 +56,9 @@ impl Server {
         if let Some(way_out) = way_out {
             server.keep_way_out(way_out).map_err(failed)?;
         }
-        server.workspace =
-            create.root.workspace.as_ref().map(|one| Workspace::new(one, kept.workspace));
+        let workspace = create.root.workspace.as_ref();
+        let workspace = workspace.map(|one| Workspace::new(one, kept.workspace)).transpose();
+        server.workspace = workspace.map_err(failed)?;
         server.written = Some(kept.written);
         server.directory = create.root.directory.clone();
         if let (Some(user), Identity::Any { .. }) = (&create.root.user, server.identity) {
@@ -66,6 +67,7 @@ impl Server {
         server.below = kept.below;
         let mounts = create.root.mounts.iter().map(|bind| &bind.target);
         server.covered = mounts.chain(&create.root.tmpfs).cloned().collect();
+        server.complete_undo();
         descriptor::replace_standard_streams(&server.nowhere).map_err(failed)?;
         let reader = OwnedFd::from(client);
         let writer = reader.try_clone().map_err(failed)?;

@@ -12,7 +12,8 @@ use super::files::watch::Watching;
 use super::files::write::Writing;
 use super::workspace::changes::Changes;
 use super::workspace::layer::Layer;
-use super::workspace::rollback::Rollback;
+use super::workspace::pointing::Pointing;
+use super::workspace::tally::Tally;
 use crate::wire::FIRST_CREDIT;
 
 /// A stream among those of every client.
@@ -52,7 +53,11 @@ pub enum Work {
     Watch(Watching),
     Changes(Changes),
     Layer(Layer),
-    Rollback(Rollback),
+    /// Waits for the workspace to be what it was. That goes on without it, too.
+    Rollback,
+    /// Runs a program as soon as there is a way back to before it.
+    Point(Box<Pointing>),
+    Tally(Box<Tally>),
     Dial(Dial),
 }
 

@@ -53,7 +53,24 @@ pub fn set_mtime(at: BorrowedFd, name: impl AsRef<Path>, seconds: i64) -> io::Re
     Ok(())
 }
 
-/// The same for a file that is open.
+/// To the nanosecond.
+pub fn set_mtime_ns(at: BorrowedFd, name: impl AsRef<Path>, nanoseconds: i64) -> io::Result<()> {
+    let name = c_string(name)?;
+    let second = 1_000_000_000;
+    let times = [
+        libc::timespec { tv_sec: 0, tv_nsec: libc::UTIME_OMIT },
+        libc::timespec {
+            tv_sec: nanoseconds.div_euclid(second),
+            tv_nsec: nanoseconds.rem_euclid(second),
+        },
+    ];
+    let flags = libc::AT_SYMLINK_NOFOLLOW;
+    // SAFETY: `name` is NUL-terminated and two times are read.
+    checked(unsafe { libc::utimensat(at.as_raw_fd(), name.as_ptr(), times.as_ptr(), flags) })?;
+    Ok(())
+}
+
+/// The same in seconds, for a file that is open.
 pub fn set_mtime_of(file: BorrowedFd, seconds: i64) -> io::Result<()> {
     let times = [
         libc::timespec { tv_sec: 0, tv_nsec: libc::UTIME_OMIT },

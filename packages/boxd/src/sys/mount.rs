@@ -52,6 +52,13 @@ pub fn view_of(from: BorrowedFd, path: &Path) -> io::Result<OwnedFd> {
     Ok(view)
 }
 
+/// The same, to be written to.
+pub fn store_of(from: BorrowedFd, path: &Path) -> io::Result<OwnedFd> {
+    let store = clone_tree(from, path, Depth::This)?;
+    set_attributes(&store, Depth::This, NO_SUID | NO_DEVICES | NO_EXEC, None)?;
+    Ok(store)
+}
+
 #[repr(C)]
 struct MountAttributes {
     set: u64,

@@ -140,7 +140,7 @@ impl Reader {
         if matches!(header.kind, b'S' | b'M') {
             return Err(S::refuse(Malformed("sparse and split files are not understood")));
         }
-        let entry = self.entry(header);
+        let entry = self.entry(header).map_err(S::refuse)?;
         let (left, pad) = (entry.size, padding(entry.size));
         sink.entry(&entry)?;
         let is_wanted = entry.kind == Kind::File;
@@ -169,7 +169,7 @@ impl Reader {
         Ok(())
     }
 
-    fn entry(&mut self, header: Header) -> Entry {
+    fn entry(&mut self, header: Header) -> Result<Entry, Malformed> {
         let instead = std::mem::take(&mut self.overrides);
         let path = instead.path.unwrap_or(header.name);
         let kind = match header.kind {
@@ -181,18 +181,25 @@ impl Reader {
             b'5' => Kind::Directory,
             _ => Kind::Other,
         };
-        let id = |number: u64| u32::try_from(number).unwrap_or(0);
-        Entry {
+        Ok(Entry {
             path,
             target: instead.target.unwrap_or(header.target),
             kind,
             mode: header.mode,
-            uid: id(instead.uid.unwrap_or(header.uid)),
-            gid: id(instead.gid.unwrap_or(header.gid)),
+            uid: id(instead.uid.unwrap_or(header.uid))?,
+            gid: id(instead.gid.unwrap_or(header.gid))?,
             mtime: instead.mtime.unwrap_or(i64::try_from(header.mtime).unwrap_or(0)),
             size: instead.size.unwrap_or(header.size),
             was_there: instead.was_there,
-        }
+        })
+    }
+}
+
+/// A number that is nobody's must not become one that is somebody's.
+fn id(number: u64) -> Result<u32, Malformed> {
+    match u32::try_from(number) {
+        Ok(id) if id != u32::MAX => Ok(id),
+        _ => Err(Malformed("an owner is nobody")),
     }
 }
 

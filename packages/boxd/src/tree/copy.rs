@@ -42,7 +42,7 @@ impl Copy {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let draft = OsString::from(format!(".boxd-{:x}-{:x}", source.st_ino, source.st_dev));
+        let draft = draft_of(&source);
         let first = (PathBuf::from(name), PathBuf::from(&draft));
         Ok(Copy {
             from,
@@ -137,6 +137,11 @@ impl Drop for Copy {
             while let Ok(false) = removal.step(usize::MAX) {}
         }
     }
+}
+
+/// Under which name a copy of this grows.
+pub fn draft_of(source: &libc::stat) -> OsString {
+    OsString::from(format!(".boxd-{:x}-{:x}", source.st_ino, source.st_dev))
 }
 
 /// Only the sandbox's root may keep another owner.

@@ -8,6 +8,7 @@ mod room;
 use crate::arguments::UnpackOptions;
 use crate::hold::subordinate;
 use crate::serve::landing::{Landing, Whiteouts};
+use crate::serve::tally::Tally;
 use crate::setup::idmap::{IdMap, IdSupply};
 use crate::sys::path::{self, HERE, NO_SYMLINKS};
 use crate::sys::{credentials, sync};
@@ -96,7 +97,7 @@ fn unpack(base: OwnedFd, options: &UnpackOptions, ids: IdMap) -> Result<Value, F
     landing.close_directories()?;
     // Whoever gives it its name must not give it to files that are still on their way.
     sync::filesystem(folder.as_fd()).map_err(|error| Failure::about_path("the folder", &error))?;
-    let Landing { entries, bytes, skipped, stripped, .. } = landing;
+    let Landing { tally: Tally { entries, bytes, .. }, skipped, stripped, .. } = landing;
     Ok(json!({
         "entries": entries,
         "bytes": bytes,

@@ -29,7 +29,7 @@ pub struct Write {
     pub append: bool,
 }
 
-/// How much an archive may unpack to.
+/// How much an archive may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub entries: u64,
@@ -102,7 +102,7 @@ impl Limits {
     /// An archive of no honest origin is larger.
     pub const DEFAULT: Limits = Limits { entries: 1_000_000, bytes: 1 << 40, depth: 256 };
 
-    fn parse(fields: Option<Fields>) -> Result<Limits, Failure> {
+    pub fn parse(fields: Option<Fields>) -> Result<Limits, Failure> {
         let Some(mut fields) = fields else {
             return Ok(Limits::DEFAULT);
         };

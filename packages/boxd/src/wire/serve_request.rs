@@ -2,8 +2,9 @@
 
 use super::failure::Failure;
 use super::fields::{Dictionary, Fields};
-use super::file_request::FileRequest;
+use super::file_request::{FileRequest, Limits};
 use super::frame::Object;
+use serde_json::Value;
 
 pub enum ServeRequest {
     Exec(Exec),
@@ -36,16 +37,41 @@ pub enum ServeRequest {
         env: Dictionary,
     },
     Workspace(WorkspaceRequest),
+    Rollback {
+        to: To,
+        paths: Vec<String>,
+    },
     Capture {
         /// How many layers below its own.
         below: u64,
+        limits: Limits,
     },
 }
 
 pub enum WorkspaceRequest {
     Changes { detail: Detail, paths: Vec<String> },
-    Layer { paths: Vec<String> },
-    Rollback { paths: Vec<String> },
+    Layer { paths: Vec<String>, limits: Limits },
+    Points,
+}
+
+/// How far back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum To {
+    /// Before anything ran.
+    Beginning,
+    /// Before the last run that changed something.
+    Last,
+    Point(u64),
+}
+
+impl To {
+    fn parse(value: &Value) -> Result<To, Failure> {
+        if value == "last" {
+            return Ok(To::Last);
+        }
+        let wrong = || Failure::invalid("`to` is a point's number or \"last\"");
+        value.as_u64().map(To::Point).ok_or_else(wrong)
+    }
 }
 
 /// How much is told about each change.
@@ -79,6 +105,8 @@ pub struct Exec {
     pub timeout_ms: Option<u64>,
     pub pty: Option<Size>,
     pub attachment: Option<String>,
+    /// How many points of the workspace are kept, this run's with them. None: it gets none.
+    pub points: Option<u64>,
 }
 
 pub struct Size {
@@ -104,15 +132,23 @@ impl ServeRequest {
                 detail: Detail::parse(fields.text_if_any("detail")?)?,
                 paths: fields.texts("paths")?,
             }),
-            "capture" => {
-                ServeRequest::Capture { below: fields.number_if_any("below")?.unwrap_or(0) }
-            }
-            "layer" => {
-                ServeRequest::Workspace(WorkspaceRequest::Layer { paths: fields.texts("paths")? })
-            }
-            "rollback" => ServeRequest::Workspace(WorkspaceRequest::Rollback {
+            "capture" => ServeRequest::Capture {
+                below: fields.number_if_any("below")?.unwrap_or(0),
+                limits: Limits::parse(fields.object_if_any("limits")?)?,
+            },
+            "layer" => ServeRequest::Workspace(WorkspaceRequest::Layer {
                 paths: fields.texts("paths")?,
+                limits: Limits::parse(fields.object_if_any("limits")?)?,
             }),
+            "points" => ServeRequest::Workspace(WorkspaceRequest::Points),
+            "rollback" => {
+                ServeRequest::Rollback { to: To::Beginning, paths: fields.texts("paths")? }
+            }
+            // By a name of its own: a serve that knows no points refuses it, and goes back nowhere.
+            "rollback-to" => ServeRequest::Rollback {
+                to: To::parse(&fields.value_if_any("to").unwrap_or_default())?,
+                paths: fields.texts("paths")?,
+            },
             "processes" => ServeRequest::Processes,
             "signal" => ServeRequest::Signal {
                 process: fields.text("process")?,
@@ -144,6 +180,7 @@ impl Exec {
             timeout_ms: fields.number_if_any("timeoutMs")?,
             pty: fields.object_if_any("pty")?.map(Size::parse).transpose()?,
             attachment: fields.text_if_any("attachment")?,
+            points: fields.number_if_any("points")?.filter(|&most| most > 0),
         })
     }
 }

@@ -62,7 +62,7 @@ export function patterned(length: number): Uint8Array {
 }
 
 export async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`never happened: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -116,7 +116,7 @@ export const execCases: Case[] = [
   {
     name: "does not wait for a child that keeps the output open",
     async run({ sandbox }) {
-      const result = await run(sandbox, ["sh", "-c", "sleep 60 & echo done"], { timeoutMs: 5_000 });
+      const result = await run(sandbox, ["sh", "-c", "sleep 60 & echo done"], { timeoutMs: 30_000 });
       equal([text(result.stdout), result.exit], ["done\n", { kind: "exited", code: 0 }], "result");
     },
   },

@@ -46,7 +46,7 @@ export const pauseCases: Case[] = [
   {
     name: "ends a paused sandbox when its time is up",
     async run({ subject }) {
-      const sandbox = await subject.create({ ttlMs: 2_000 });
+      const sandbox = await subject.create({ ttlMs: 4_000 });
       await sandbox.pause();
       await until("gone from the list", async () => !(await subject.list()).includes(sandbox.id));
       await refuses("sandbox_gone", () => sandbox.exec({ argv: ["true"] }));

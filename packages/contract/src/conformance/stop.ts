@@ -42,9 +42,9 @@ export const stopCases: Case[] = [
   {
     name: "stops a persistent sandbox when its time is up",
     async run({ subject }) {
-      const sandbox = await subject.create({ persistence: "persistent", ttlMs: 4_000 });
+      const sandbox = await subject.create({ persistence: "persistent", ttlMs: 6_000 });
       await shell(sandbox, "echo one > ~/kept");
-      const deadline = Date.now() + 20_000;
+      const deadline = Date.now() + 60_000;
       while (
         Date.now() < deadline &&
         (await sandbox.exec({ argv: ["true"] }).then(

@@ -68,7 +68,9 @@ export const terminalCases: Case[] = [
   {
     name: "hangs up on who reads a terminal whose process has ended",
     async run({ sandbox }) {
-      const terminal = await open(sandbox, "(trap 'echo hung-up > hup' HUP; sleep 60 & wait) & sleep 0.3");
+      // It ends once the child is ready to be told.
+      const child = "(trap 'echo hung-up > hup' HUP; sleep 60 & : > armed; wait) &";
+      const terminal = await open(sandbox, `rm -f armed; ${child} until [ -e armed ]; do sleep 0.05; done`);
       equal(await terminal.ended, { kind: "exited", code: 0 }, "exit");
       await until("the child was told", async () => {
         const said = await run(sandbox, ["cat", "hup"]);

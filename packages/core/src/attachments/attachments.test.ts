@@ -250,7 +250,7 @@ describe("when the last one leaves", () => {
       state: "destroyed",
       reason: "its last attachment left",
     });
-    const kept = await core.attach(principal, { ...fresh, retentionMs: 300, hibernate: false });
+    const kept = await core.attach(principal, { ...fresh, retentionMs: 5_000, hibernate: false });
     const { id, expiresAtMs = 0 } = kept.sandbox;
     await core.detach(principal, kept.attachment.id);
     expect((await core.get(principal, id)).expiresAtMs).toBeLessThan(expiresAtMs - 30_000);

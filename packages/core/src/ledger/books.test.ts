@@ -48,7 +48,7 @@ describe("the books", () => {
       }),
       { numRuns: 100 },
     );
-  }, 120_000);
+  }, 300_000);
 });
 
 function tell(store: ReturnType<typeof openStore>) {
@@ -163,7 +163,7 @@ it("RE-15 charges each stretch once, whatever two gateways repeat, reorder or dr
     }),
     { numRuns: 60 },
   );
-}, 120_000);
+}, 300_000);
 
 it("the audit itself notices a balance that was touched", async () => {
   const path = join(temporaryFolder(), "store.db");

@@ -42,7 +42,9 @@ export function narrowNetwork(
   const missing = denials.filter((rule) => !said.has(canonicalJson(rule)));
   const dlp = own.dlp ?? asked.dlp;
   const budget = narrowerBudget(own.budget, asked.budget);
-  return { ...asked, rules: [...asked.rules, ...missing], ...(dlp && { dlp }), ...(budget && { budget }) };
+  const denied = own.denied ?? asked.denied;
+  const limits = { ...(dlp && { dlp }), ...(budget && { budget }), ...(denied && { denied }) };
+  return { ...asked, rules: [...asked.rules, ...missing], ...limits };
 }
 
 /** Whichever is less, each way. */

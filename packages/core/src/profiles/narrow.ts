@@ -23,6 +23,7 @@ export function narrowToProfile(profile: Profile, body: CreateBody): CreateBody 
   }
   if (profile.root === "denied" && body.root === "allowed") deny("root", "its sandboxes have no root");
   refuseFurther(profile.workspace, body.workspace);
+  refuseUnasked(profile.approvals, body.workspace);
   const extra = body.extensions?.filter((id) => extensions && !extensions.includes(id)) ?? [];
   if (extra.length > 0) deny("extensions", `it does not run on ${extra.join(", ")}`);
   const asked = body.network && parse(networkSchema, body.network);
@@ -66,6 +67,15 @@ function refuseFurther(most: Profile["workspace"], asked: CreateBody["workspace"
   const { mode } = parse(workspaceSchema, asked);
   if (WORKSPACE_REACH.indexOf(mode) <= WORKSPACE_REACH.indexOf(most)) return;
   deny("workspace", most === "none" ? "its sandboxes have none" : `${mode} is more than its ${most}`);
+}
+
+/** Where somebody decides about what comes back to the host, nothing comes back by itself. */
+function refuseUnasked(marked: Profile["approvals"], asked: CreateBody["workspace"]): void {
+  if (!marked?.includes("workspace.apply") || asked === undefined) return;
+  const { mode } = parse(workspaceSchema, asked);
+  if (mode === "mirror" || mode === "read-write") {
+    deny("approvals", `somebody decides about what is applied, and ${mode} asks nobody`);
+  }
 }
 
 function narrowResources(profile: Resources = {}, asked: Resources = {}): Resources {

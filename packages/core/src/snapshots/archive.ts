@@ -1,11 +1,14 @@
 import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Room } from "./room.ts";
 import { tampered } from "./verify.ts";
 
 const BLOCK = 512;
 /** All that a layout has. Nothing else is written out, and nothing else is taken in. */
 const NAME = /^(?:oci-layout|index\.json|blobs\/sha256\/[0-9a-f]{64})$/;
+/** As many layers as a manifest may name, and what describes them. */
+const MOST_FILES = 64 + 4;
 
 /** A layout as one file: a tar archive that every tool for OCI layouts reads. */
 export async function* packLayout(dir: string): AsyncGenerator<Uint8Array> {
@@ -40,7 +43,11 @@ function headerOf(name: string, size: number): Uint8Array {
 }
 
 /** Takes one apart again. Names are matched, never followed; each may come once. */
-export async function unpackLayout(dir: string, source: AsyncIterable<Uint8Array>): Promise<void> {
+export async function unpackLayout(
+  dir: string,
+  source: AsyncIterable<Uint8Array>,
+  room: Room,
+): Promise<void> {
   await mkdir(join(dir, "blobs/sha256"), { recursive: true, mode: 0o700 });
   const bytes = createReader(source);
   const seen = new Set<string>();
@@ -48,8 +55,10 @@ export async function unpackLayout(dir: string, source: AsyncIterable<Uint8Array
     const header = await bytes.exactly(BLOCK);
     if (header.every((byte) => byte === 0)) return;
     const { name, size } = parseHeader(header);
-    if (!NAME.test(name) || seen.has(name)) throw tampered("it holds something else");
+    if (!NAME.test(name) || seen.has(name) || seen.size === MOST_FILES)
+      throw tampered("it holds something else");
     seen.add(name);
+    room.take(size);
     const file = await open(join(dir, name), "wx", 0o600);
     try {
       for (let left = size; left > 0; ) {

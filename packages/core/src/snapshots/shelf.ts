@@ -8,6 +8,8 @@ export interface ShelfOptions {
   readonly dir: string;
   /** Ed25519; vouches for what this installation made. */
   readonly privateKey: KeyObject;
+  /** Of all layers of one; 32 GiB, unless said. */
+  readonly mostBytes?: number;
 }
 
 type Viewer = Pick<Principal, "id" | "orgId">;
@@ -22,7 +24,7 @@ export interface Draft<Facts> {
 }
 
 /** Snapshots on disk, each a folder that is there as a whole or not at all. */
-export interface Shelf extends ShelfOptions {
+export interface Shelf extends Required<ShelfOptions> {
   pathOf(id: string): string;
   /** Makes one aside and puts it in its place when `fill` is done. */
   add(owner: Owner, id: string, fill: (dir: string) => Promise<Snapshot>): Promise<Snapshot>;
@@ -44,7 +46,7 @@ export interface Shelf extends ShelfOptions {
 const ID = /^snp_[a-z0-9]{20}$/;
 
 export function openShelf(options: ShelfOptions): Shelf {
-  const { dir } = options;
+  const { dir, mostBytes = 32 * 2 ** 30 } = options;
   const pathOf = (id: string) => join(dir, id);
 
   const records = async () => {
@@ -90,6 +92,7 @@ export function openShelf(options: ShelfOptions): Shelf {
     get privateKey() {
       return options.privateKey;
     },
+    mostBytes,
     pathOf,
     list,
     all: async () => (await records()).map(({ snapshot }) => snapshot),

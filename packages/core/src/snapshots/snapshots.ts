@@ -13,6 +13,7 @@ import { answerPlanned } from "../planned.ts";
 import { authorize } from "../policy/authorize.ts";
 import { packLayout, unpackLayout } from "./archive.ts";
 import { fingerprintOf } from "./digest.ts";
+import { roomFor } from "./room.ts";
 import type { Draft } from "./shelf.ts";
 import { shelfOf } from "./shelf-of.ts";
 import { readLayer, verifyLayout } from "./verify.ts";
@@ -70,7 +71,7 @@ export async function importSnapshot(
   const own = fingerprintOf(createPublicKey(shelf.privateKey));
   const aside = newRowId("snp");
   const draft = await shelf.draft(aside, async (dir) => {
-    await unpackLayout(dir, source);
+    await unpackLayout(dir, source, roomFor(shelf.mostBytes));
     const { digest, signer, image, layers } = await verifyLayout(dir, (key) => key === own || key === trust);
     for (const layer of layers) for await (const _ of readLayer(dir, layer));
     return { digest, signer, image, bytes: layers.reduce((sum, { size }) => sum + size, 0) };

@@ -26,6 +26,7 @@ import { inTurn } from "../turns.ts";
 import { writeLayout } from "./layout.ts";
 import { pinnedImage } from "./pinned-image.ts";
 import { retainNewest } from "./retention.ts";
+import { type Room, roomFor } from "./room.ts";
 import { shelfOf } from "./shelf-of.ts";
 
 const PATIENCE_MS = 120_000;
@@ -123,7 +124,8 @@ export async function keep(
   const image = await pinnedImage(house, sandbox);
   const createdAtMs = house.clock.nowMs();
   const snapshot = await shelf.add(owner, id, async (dir) => {
-    const written = await writeLayout(dir, layersOf(box, sandbox), image, shelf.privateKey);
+    const layers = layersOf(box, sandbox, roomFor(shelf.mostBytes));
+    const written = await writeLayout(dir, layers, image, shelf.privateKey);
     house.pass("snapshot.drafted");
     return {
       id,
@@ -155,12 +157,15 @@ export async function keep(
 async function* layersOf(
   box: Box,
   { spec }: Sandbox,
+  room: Room,
 ): AsyncGenerator<{ kind: LayerKind; data: AsyncIterable<Uint8Array> }> {
   const facet = demand("snapshots", box.snapshots);
   for (let below = facet.below; below >= 0; below--) {
-    yield { kind: "root", data: await facet.capture("root", below) };
+    const data = await facet.capture("root", { below, mostBytes: room.leftBytes });
+    yield { kind: "root", data: room.through(data) };
   }
   if (spec.workspace?.mode === "copy-on-write") {
-    yield { kind: "workspace", data: await facet.capture("workspace") };
+    const data = await facet.capture("workspace", { mostBytes: room.leftBytes });
+    yield { kind: "workspace", data: room.through(data) };
   }
 }

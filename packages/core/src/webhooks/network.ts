@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
-import { SandboxerError } from "@sandboxer/contract";
-import { isPublicAddress } from "./address.ts";
+import { isOpenAddress, SandboxerError } from "@sandboxer/contract";
 
 const PATIENCE_MS = 15_000;
 
@@ -20,7 +19,7 @@ export const OPEN_INTERNET: WebhookNetwork = {
     const { lookup } = await import("node:dns/promises");
     return (await lookup(hostname, { all: true })).map(({ address }) => address);
   },
-  isAllowed: isPublicAddress,
+  isAllowed: isOpenAddress,
   protocols: ["https:"],
   retriesMs: [5 * SECOND, 5 * MINUTE, 30 * MINUTE, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR)],
 };

@@ -8,7 +8,6 @@ import { openers } from "../../test/gateway.ts";
 import { refusal, until } from "../../test/outcomes.ts";
 import { createCore } from "../create-core.ts";
 import { createSealer } from "../secrets/sealer.ts";
-import { isPublicAddress } from "./address.ts";
 import { OPEN_INTERNET, type WebhookNetwork } from "./network.ts";
 
 const { openGateway, openStore, temporaryFolder } = openers(onTestFinished);
@@ -64,9 +63,10 @@ describe("AZ-5 webhooks stay out of networks", () => {
       "fd00:ec2::254 ::ffff:8.8.8.8 ::ffff:127.0.0.1 ::8.8.8.8 64:ff9b::808:808 64:ff9b:1::1 2002:808:808::1",
       "2001::1 2001:db8::1 ff02::1 fec0::1 localhost 1.1.1 0x7f.1 example.com",
     ].flatMap((line) => line.split(" "));
-    for (const address of inside) expect([address, isPublicAddress(address)]).toEqual([address, false]);
+    for (const address of inside)
+      expect([address, OPEN_INTERNET.isAllowed(address)]).toEqual([address, false]);
     const open = ["8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "2a00:1450::1"];
-    for (const address of open) expect([address, isPublicAddress(address)]).toEqual([address, true]);
+    for (const address of open) expect([address, OPEN_INTERNET.isAllowed(address)]).toEqual([address, true]);
   });
 
   it.for([
@@ -211,8 +211,10 @@ it("tries again in order, sends only what was asked for, and goes on after a res
   const after = await createCore({ store, extensions: [plain], webhookNetwork: patient, sealer });
   onTestFinished(() => after.close());
   await after.start();
-  await until(async () => received.length >= 2);
-  expect(received.map(({ body }) => JSON.parse(body).data.key.name)).toEqual(["one", "two"]);
+  // One that was on its way when the first gateway closed may come as well: no receiver hears an event only once.
+  const names = () => [...new Set(received.map(({ body }) => JSON.parse(body).data.key.name))];
+  await until(async () => names().length >= 2);
+  expect(names()).toEqual(["one", "two"]);
 });
 
 it.for([410, 500, 302])("gives up on a receiver that answers %i, and says so", async (status) => {

@@ -12,6 +12,7 @@ import { attachmentOf } from "../policy/users.ts";
 import { type Resolve, trapIn, Unreachable } from "../resolve.ts";
 import { passGate } from "../secrets/gate.ts";
 import { putHeaders } from "../secrets/put-headers.ts";
+import { hintFor } from "./hint.ts";
 import { judgeRequest } from "./judge.ts";
 import { resolveFor } from "./new-names.ts";
 import type { Questions } from "./questions.ts";
@@ -78,6 +79,7 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
       client,
       scheme,
       ...(place && { place }),
+      hint: hintFor(ward.sandbox),
       decide: (asked) => {
         const decision = judgeRequest(ward, uid, { ...asked, ...seen });
         // To the proxy each request may be for somebody else.

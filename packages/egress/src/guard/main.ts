@@ -1,5 +1,4 @@
 import { readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import {
   elevatedSchema,
@@ -13,6 +12,7 @@ import { listenForTunnels } from "../http/inspector.ts";
 import { trusted } from "../http/upstream.ts";
 import { readLines, writeLine } from "../lines.ts";
 import { createResolve } from "../resolve.ts";
+import { socketOf } from "../sockets.ts";
 import { Decider } from "./guard.ts";
 import { createQuestions } from "./questions.ts";
 import { type Relay, type RelayEvent, startRelay } from "./relay.ts";
@@ -67,7 +67,7 @@ if (!boxd || !dir) throw new Error("--boxd and --dir are needed");
 Buffer.poolSize = 8_192;
 
 const say = (message: object) => writeLine(process.stdout, message);
-const inspector = join(dir, `inspect-${process.pid}.sock`);
+const inspector = socketOf(dir, process.pid);
 process.on("exit", () => rmSync(inspector, { force: true }));
 
 let hear: (event: RelayEvent) => void = () => {};

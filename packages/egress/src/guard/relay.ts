@@ -7,6 +7,14 @@ export type RelayEvent =
   | { readonly event: "watching"; readonly sandbox: string }
   | { readonly event: "lost"; readonly sandbox: string; readonly reason: string }
   | { readonly event: "stray"; readonly sandbox: string; readonly address: string; readonly port: number }
+  /** Words to a proxy that are none of its language; nobody knows where they were to lead. */
+  | {
+      readonly event: "unclear";
+      readonly sandbox: string;
+      readonly via: "http-proxy" | "socks";
+      readonly port: number;
+      readonly reason: string;
+    }
   | {
       readonly event: "open";
       readonly tunnel: number;

@@ -4,6 +4,7 @@ import { createContexts } from "../http/inspector.ts";
 import { compile, type Policy } from "../policy/compile.ts";
 import { type Book, openBook, withRetired } from "../secrets/book.ts";
 import { type AuthorityKeys, authorityOf } from "../tls/certificate.ts";
+import { Explanations } from "./explanations.ts";
 import { NewNames } from "./new-names.ts";
 
 /** What is written down of a call; its number is given where it is kept. */
@@ -38,6 +39,7 @@ export interface Ward {
   keys: readonly GuardedKey[];
   readonly tunnels: Map<number, Tunnel>;
   readonly newNames: NewNames;
+  readonly explanations: Explanations;
   /** What this sandbox takes for the certificate of a host. */
   readonly contextFor: (host: string) => SecureContext;
 }
@@ -56,7 +58,7 @@ export function createWard({ sandbox, authority, socket: _, spent: before, ...te
   const policy = policyAt(terms, Date.now());
   const spent = new Map(Object.entries(before));
   const book = openBook(secrets);
-  const fresh = { tunnels: new Map(), newNames: new NewNames() };
+  const fresh = { tunnels: new Map(), newNames: new NewNames(), explanations: new Explanations() };
   return { sandbox, terms, policy, users, secrets, keys, book, spent, ...fresh, contextFor };
 }
 

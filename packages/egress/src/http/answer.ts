@@ -10,9 +10,10 @@ const OURS = new Set(
 const WITHOUT_BODY = new Set([204, 304]);
 
 /** An answer of the guard's own. The connection ends with it. */
-export function answerShort(to: Duplex, status: number, reason: string): void {
+export function answerShort(to: Duplex, status: number, message: string, hint?: string): void {
   const phrase = { 400: "Bad Request", 403: "Forbidden", 502: "Bad Gateway" }[status] ?? "Error";
-  const body = `${JSON.stringify({ error: { code: status === 403 ? "policy_denied" : "guard", message: reason } })}\n`;
+  const code = status === 403 ? "policy_denied" : "guard";
+  const body = `${JSON.stringify({ error: { code, message, ...(hint && { hint }) } })}\n`;
   const lines = [
     `HTTP/1.1 ${status} ${phrase}`,
     "Content-Type: application/json",

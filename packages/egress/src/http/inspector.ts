@@ -55,7 +55,12 @@ export function createContexts(authority: Authority): (host: string) => SecureCo
 }
 
 /** Ends TLS for exactly this host: a greeting that names another gets no further. */
-export function endTls(socket: Socket, host: string, context: SecureContext): Promise<Duplex> {
+export function endTls(
+  socket: Socket,
+  host: string,
+  context: SecureContext,
+  patienceMs = HANDSHAKE_PATIENCE_MS,
+): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const refused = (reason: string) => {
       socket.destroy();
@@ -68,7 +73,7 @@ export function endTls(socket: Socket, host: string, context: SecureContext): Pr
       SNICallback: (name, done) =>
         name.toLowerCase() === host ? done(null, context) : done(new Error("TLS is for another name")),
     });
-    const timer = setTimeout(() => refused("too slow"), HANDSHAKE_PATIENCE_MS);
+    const timer = setTimeout(() => refused("too slow"), patienceMs);
     tls.once("error", (error) => refused(error.message));
     tls.once("close", () => refused("the program left"));
     tls.once("secure", () => {

@@ -30,6 +30,8 @@ export interface SessionParts {
   readonly scheme: "http" | "https";
   /** Where the connection leads; absent for one to the proxy, which says so with every request. */
   readonly place?: Place;
+  /** Where whoever is denied may learn more. */
+  readonly hint: string;
   decide(asked: AskedRequest): Decision;
   /** Whether somebody allows what a rule leaves open; resolves when there is an answer. */
   ask(asked: AskedRequest, rule: string | undefined): Promise<boolean>;
@@ -60,7 +62,7 @@ export async function serveSession(parts: SessionParts): Promise<void> {
 }
 
 async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolean> {
-  const { client, scheme, decide, reach, note } = parts;
+  const { client, scheme, decide, reach, note, hint } = parts;
   const head = await incoming.head();
   if (!head) return false;
   const { method } = head;
@@ -72,7 +74,7 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
   if (decision.verdict === "denied") {
     const { rule, reason } = decision;
     note({ ...told, verdict: "denied", reason, ...(rule && { rule }) });
-    answerShort(client, 403, reason);
+    answerShort(client, 403, reason, hint);
     return false;
   }
   const { rule, cidrs } = decision;
@@ -81,21 +83,21 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
   if (decision.verdict === "asked" && !(await parts.ask(asked, rule))) {
     const reason = "nobody allowed it";
     note({ ...told, verdict: "denied", rule: "approval", reason });
-    answerShort(client, 403, reason);
+    answerShort(client, 403, reason, hint);
     return false;
   }
   // While somebody decided, the rules may have changed.
   if (decision.verdict === "asked" && decide(asked).verdict === "denied") {
     const reason = "the rules have changed";
     note({ ...told, verdict: "denied", rule: "approval", reason });
-    answerShort(client, 403, reason);
+    answerShort(client, 403, reason, hint);
     return false;
   }
   const upstream = await reach({ host, port }, cidrs);
   if (upstream instanceof Unreachable) {
     const { message: reason, cure } = upstream;
     note({ ...judged, verdict: "denied", reason, ...(cure && { cure }) });
-    answerShort(client, 403, reason);
+    answerShort(client, 403, reason, hint);
     return false;
   }
   parts.asking(asked);
@@ -111,7 +113,7 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
       const misuse = isMisuse ? { misuse: error.misuse } : {};
       const rule = error instanceof Caught ? "dlp" : "secret";
       note({ ...judged, verdict: "denied", rule, reason: error.message, ...misuse });
-      answerShort(client, 403, error.message);
+      answerShort(client, 403, error.message, hint);
       return false;
     }
     note({ ...judged, verdict: "failed", reason: explain(error) });

@@ -59,6 +59,12 @@ export function read(decision: Exclude<Decision, { verdict: "denied" }>): Decisi
   return { ...decision, verdict, carriage: "inspected-tls" };
 }
 
+/** Still let through, and carried in the same way. */
+export function isSame(before: Decision, now: Decision): boolean {
+  if (before.verdict === "denied" || now.verdict === "denied") return false;
+  return before.carriage === now.carriage;
+}
+
 function unnamed({ mode }: Policy, asked: Asked, others: readonly CompiledRule[]): Decision {
   const { host, port } = asked;
   if (mode === "enforce") {

@@ -1,4 +1,3 @@
-import { chmod, mkdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -22,6 +21,7 @@ import { metricsThrough } from "./metrics.ts";
 import { probeDocker } from "./probe.ts";
 import { pullImage } from "./pull.ts";
 import { onGvisor, type Runtime } from "./runtime.ts";
+import { socketFolders } from "./sockets.ts";
 
 export interface DockerOptions {
   /** Where the sockets of this installation's containers are. */
@@ -48,10 +48,10 @@ export function createDockerExtension(options: DockerOptions): Extension {
   const api = openDockerApi(socketPath);
   const hostId = hostname();
   const mirrors = createMirrors(dir, boxdPath, options.home === undefined ? [dir] : [dir, options.home]);
-  const socketDirOf = (ref: string) => join(dir, ref);
+  const sockets = socketFolders(dir);
 
   const connect = async (ref: string): Promise<Connection | undefined> => {
-    const socket = await dial(join(socketDirOf(ref), "box.sock"));
+    const socket = await dial(join(sockets.of(ref), "box.sock"));
     return socket && new Connection(socket, () => explainClose(api, ref));
   };
   const boxOf = async (ref: string, connection: Connection, bestEffort: string[] = []): Promise<Box> => {
@@ -78,7 +78,7 @@ export function createDockerExtension(options: DockerOptions): Extension {
       const bestEffort = notInForce(spec);
       const copied = await mirrors.pin(spec);
       const ref = context.sandboxId;
-      const socketDir = await madePrivate(socketDirOf(ref));
+      const socketDir = await sockets.make(ref);
       const description = describeContainer({ ...spec, image }, context, { boxdPath, socketDir, runtime });
       const make = () => api.call("POST", `/containers/create?name=${nameOf(ref)}`, description);
       let made = await make();
@@ -97,16 +97,15 @@ export function createDockerExtension(options: DockerOptions): Extension {
 
     attach,
     list: async ({ installationId }) =>
-      mirrors.keepOf(await listContainers(api, { installationId, hostId, extensionId: manifest.id })),
+      mirrors.keepOf(() =>
+        sockets.keepOf(() => listContainers(api, { installationId, hostId, extensionId: manifest.id })),
+      ),
 
     async destroy(ref) {
       const answer = await api.call("DELETE", `/containers/${nameOf(ref)}?force=true&v=true`);
       expectStatus(answer, "removing a container", 204, 404, 409);
-      for (const deadline = Date.now() + ENDS_WITHIN_MS; await exists(api, ref); await sleep(10)) {
-        if (Date.now() > deadline) throw new SandboxerError("extension_failed", `${ref} does not go away`);
-      }
-      await rm(socketDirOf(ref), { recursive: true, force: true });
-      await mirrors.forget(ref);
+      await goneSoon(api, ref);
+      await Promise.all([sockets.remove(ref), mirrors.forget(ref)]);
     },
 
     async extend(ref, ttlMs) {
@@ -119,21 +118,21 @@ export function createDockerExtension(options: DockerOptions): Extension {
       }
     },
 
-    ...facetsOf(manifest, api, (ref) => join(socketDirOf(ref), "box.sock")),
+    ...facetsOf(manifest, api, (ref) => join(sockets.of(ref), "box.sock")),
 
     async close() {},
   };
 }
 
+async function goneSoon(api: DockerApi, ref: string): Promise<void> {
+  for (const deadline = Date.now() + ENDS_WITHIN_MS; await exists(api, ref); await sleep(10)) {
+    if (Date.now() > deadline) throw new SandboxerError("extension_failed", `${ref} does not go away`);
+  }
+}
+
 function refuseKept({ persistence }: SandboxSpec): void {
   if (persistence === "ephemeral") return;
   throw new SandboxerError("unsupported", "docker's sandboxes are ephemeral");
-}
-
-async function madePrivate(folder: string): Promise<string> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await chmod(folder, 0o700);
-  return folder;
 }
 
 /** Started is not yet listening. */

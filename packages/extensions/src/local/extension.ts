@@ -98,7 +98,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
     attach,
     async list() {
       await Promise.all([landing.recover(), store.sweep()]);
-      return mirrors.keepOf(await heldBoxes(hold, hostId));
+      return mirrors.keepOf(() => heldBoxes(hold, hostId));
     },
     async destroy(ref) {
       hold.untether(ref);

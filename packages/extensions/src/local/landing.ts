@@ -6,7 +6,7 @@ import {
   conflictsSchema,
   SandboxerError,
 } from "@sandboxer/contract";
-import { headed, recoverApplies } from "../_kit/boxd/applies.ts";
+import { headed, MOST_BYTES_BACK, recoverApplies } from "../_kit/boxd/applies.ts";
 import { askBoxd } from "../_kit/boxd/command.ts";
 
 const NAMED_AT_MOST = 5;
@@ -26,7 +26,7 @@ export function createLanding(dir: string, boxdPath: string): Landing {
     recover,
     async land(ref, layer, { paths = [], force = false }) {
       await recover();
-      const input = headed(JSON.stringify({ paths, force }), layer);
+      const input = headed(JSON.stringify({ paths, force, bytes: MOST_BYTES_BACK }), layer);
       return judge(await askBoxd(boxdPath, ["apply", "--box", join(dir, "boxes", ref)], input));
     },
   };

@@ -17,6 +17,9 @@ export const egressSchema = z.object({
 });
 export type Egress = z.output<typeof egressSchema>;
 
+/** There a connection that is denied breaks off, and whatever answers is taken for the host. */
+export const GUARDED = { egress: "guarded", denied: "reset" } as const;
+
 /**
  * E2B's default is the whole internet; this house's is nothing but the names that are allowed. The
  * operator may have said that all is meant where nothing is said: then the guard lets it through,
@@ -49,8 +52,8 @@ export function egressFor(
     ...narrower.flatMap((host) => rulesFor(host, headersFor(changed, host))),
     ...addresses.map(addressRule),
   ];
-  if (isOpen) return { egress: "guarded", mode: "audit", rules: all };
-  return all.length > 0 ? { egress: "guarded", rules: all } : undefined;
+  if (isOpen) return { ...GUARDED, mode: "audit", rules: all };
+  return all.length > 0 ? { ...GUARDED, rules: all } : undefined;
 }
 
 /** The secrets that its rules write somewhere. */

@@ -1,6 +1,6 @@
 import type { Event } from "@sandboxer/contract";
 import { z } from "zod";
-import { egressFor, egressSchema } from "./egress.ts";
+import { egressFor, egressSchema, GUARDED } from "./egress.ts";
 import { findLiving } from "./find.ts";
 import { type Answer, type Call, control } from "./route.ts";
 import { listedView } from "./view.ts";
@@ -43,7 +43,7 @@ export const observeRoutes = [
       const { id, spec } = await findLiving(core, principal, params.id ?? "");
       const network = egressFor(body, body.allow_internet_access ?? true, desk.internet);
       if (spec.network.egress === "deny" && !network) return { status: 204 };
-      await core.changeNetwork(principal, id, network ?? { egress: "guarded", rules: [] });
+      await core.changeNetwork(principal, id, network ?? { ...GUARDED, rules: [] });
       return { status: 204 };
     },
   ),

@@ -3,18 +3,20 @@
 //! No link is ever followed, not even one that the archive itself has made: every directory is
 //! opened below the first with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS.
 
+use super::tally::Tally;
 use super::{archive_path, folders, whiteout};
 use crate::sys::path::{self, PLAIN};
 use crate::sys::{link, overlay};
 use crate::tar::reader::Sink;
 use crate::tar::{Entry, Kind, Malformed};
-use crate::wire::failure::{Code, Failure};
+use crate::wire::failure::Failure;
 use crate::wire::file_request::Limits;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::fchown;
 use std::path::{Path, PathBuf};
 
 const SET_ID: u32 = 0o6000;
@@ -33,15 +35,13 @@ pub enum Whiteouts {
 
 pub struct Landing {
     base: OwnedFd,
-    limits: Limits,
     /// The sandbox's root keeps owners and all mode bits; for others the files become their own.
     is_root: bool,
     pub whiteouts: Whiteouts,
     current: Option<(File, PathBuf, Entry)>,
     /// Directories that their owner may not fill, closed when nothing more is put into them.
     closed: Vec<(PathBuf, u32)>,
-    pub entries: u64,
-    pub bytes: u64,
+    pub tally: Tally,
     /// Devices, pipes and the like, of which none is ever made.
     pub skipped: u64,
     /// Files that would have been set-user-id or set-group-id.
@@ -54,13 +54,11 @@ impl Landing {
         let whiteouts = Whiteouts::Names;
         Landing {
             base,
-            limits,
             is_root,
             whiteouts,
             current,
             closed,
-            entries: 0,
-            bytes: 0,
+            tally: Tally::against(limits),
             skipped: 0,
             stripped: 0,
         }
@@ -137,7 +135,7 @@ impl Landing {
     /// A second name for a file that lies here already. Never for a link, a directory or
     /// anything outside.
     fn place_hard_link(&mut self, entry: &Entry, whole: &Path) -> Result<(), Failure> {
-        let target = archive_path::checked(&entry.target, self.limits.depth)?;
+        let target = archive_path::checked(&entry.target, self.tally.limits.depth)?;
         let link_them = || {
             let (Some(name), Some(old)) = (whole.file_name(), target.file_name()) else {
                 return Err(io::Error::from_raw_os_error(libc::EISDIR));
@@ -168,19 +166,6 @@ impl Landing {
         }
         let _ = link::set_mtime(parent, name, entry.mtime);
     }
-
-    fn count(&mut self, entry: &Entry) -> Result<(), Failure> {
-        self.entries += 1;
-        self.bytes = self.bytes.saturating_add(entry.size);
-        let too_much = |what: &str| {
-            Err(Failure::new(Code::StorageFull, format!("the archive holds too many {what}")))
-        };
-        match () {
-            () if self.entries > self.limits.entries => too_much("entries"),
-            () if self.bytes > self.limits.bytes => too_much("bytes"),
-            () => Ok(()),
-        }
-    }
 }
 
 impl Sink for Landing {
@@ -191,8 +176,8 @@ impl Sink for Landing {
     }
 
     fn entry(&mut self, entry: &Entry) -> Result<(), Failure> {
-        self.count(entry)?;
-        let whole = archive_path::checked(&entry.path, self.limits.depth)?;
+        self.tally.count(entry.size)?;
+        let whole = archive_path::checked(&entry.path, self.tally.limits.depth)?;
         if self.whiteouts != Whiteouts::Names
             && let Some(gone) = whiteout::named(&whole)
         {
@@ -230,9 +215,10 @@ impl Sink for Landing {
             mode &= !SET_ID;
             self.stripped += 1;
         }
-        let finish = || {
-            if self.is_root {
-                let _ = std::os::unix::fs::fchown(&file, Some(entry.uid), Some(entry.gid));
+        let mut finish = || {
+            if self.is_root && fchown(&file, Some(entry.uid), Some(entry.gid)).is_err() {
+                // Whose rights it was to lend is nobody here; it lends none of root's instead.
+                mode &= !SET_ID;
             }
             // After the owner, because a new owner takes bits away.
             path::set_mode(file.as_fd(), mode)?;

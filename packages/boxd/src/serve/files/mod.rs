@@ -13,6 +13,7 @@ pub mod place;
 pub mod read;
 pub mod remove;
 pub mod share;
+pub mod tally;
 pub mod unpack;
 pub mod watch;
 mod whiteout;

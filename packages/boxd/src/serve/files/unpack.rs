@@ -1,6 +1,7 @@
 //! Receiving an archive: its things appear one by one, below one directory.
 
 use super::landing::{Landing, Whiteouts};
+use super::tally::Tally;
 use super::{act_as, change, place};
 use crate::serve::confine::Identity;
 use crate::serve::operations::Begun;
@@ -57,7 +58,7 @@ impl Unpacking {
         self.reader.finish().map_err(Landing::refuse)?;
         let _acting = act_as(&self.user, identity)?;
         self.landing.close_directories()?;
-        let Landing { entries, bytes, skipped, .. } = self.landing;
+        let Landing { tally: Tally { entries, bytes, .. }, skipped, .. } = self.landing;
         Ok(json!({"entries": entries, "bytes": bytes, "skipped": skipped}))
     }
 }

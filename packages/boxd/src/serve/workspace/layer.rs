@@ -3,9 +3,12 @@
 use super::side::{Kind, Side};
 use super::walk::{Found, Step, Walk};
 use crate::serve::archive::Archive;
+use crate::serve::archive_path;
 use crate::serve::stream::Progress;
+use crate::serve::tally::Tally;
 use crate::tar::{self, Entry, OPAQUE, WHITEOUT};
 use crate::wire::failure::Failure;
+use crate::wire::file_request::Limits;
 use crate::wire::outbound::Outbound;
 use std::ffi::OsString;
 use std::io;
@@ -16,13 +19,15 @@ pub struct Layer {
     walk: Walk,
     /// It skips pipes and the like, and names that would be taken for deletions.
     archive: Archive,
+    /// What would not be taken in again is not given out either.
+    tally: Tally,
     /// Everybody else in the sandbox stands still until it is written.
     pub is_still: bool,
 }
 
 impl Layer {
-    pub fn of(walk: Walk, is_still: bool) -> Layer {
-        Layer { walk, archive: Archive::default(), is_still }
+    pub fn of(walk: Walk, limits: Limits, is_still: bool) -> Layer {
+        Layer { walk, archive: Archive::default(), tally: Tally::against(limits), is_still }
     }
 
     pub fn advance(&mut self, stream: u32, credit: &mut u64, out: &mut Outbound) -> Progress {
@@ -44,10 +49,20 @@ impl Layer {
             Step::Over => self.archive.finish(),
             Step::Nothing => {}
             Step::Found(found) => {
+                self.admit(&found)?;
                 self.add(&found).map_err(|error| about(&found.path, error))?;
             }
         }
         Ok(())
+    }
+
+    fn admit(&mut self, Found { path, new, .. }: &Found) -> Result<(), Failure> {
+        if path.as_os_str().is_empty() {
+            return Ok(());
+        }
+        archive_path::checked(path.as_os_str().as_bytes(), self.tally.limits.depth)?;
+        let file = new.as_ref().filter(|side| side.kind == Kind::File);
+        self.tally.count(file.map_or(0, |side| side.found.st_size.max(0) as u64))
     }
 
     fn add(&mut self, Found { path, new, old, is_opaque, .. }: &Found) -> io::Result<()> {

@@ -42,6 +42,15 @@ impl Paths {
         Paths { named: Vec::new(), except: except.into_iter().collect() }
     }
 
+    /// Right below a folder: what is named, or is on the way to it.
+    pub fn named_below(&self, folder: &Path) -> impl Iterator<Item = PathBuf> {
+        let below = move |named: &PathBuf| {
+            let next = named.strip_prefix(folder).ok()?.components().next()?;
+            Some(folder.join(next))
+        };
+        self.named.iter().filter_map(below)
+    }
+
     pub fn meant(&self, path: &Path) -> Meant {
         if self.except.iter().any(|except| path.starts_with(except)) {
             Meant::No
@@ -72,6 +81,9 @@ mod tests {
         );
         assert_eq!([meant("a"), meant("")], [Meant::Below, Meant::Below]);
         assert_eq!([meant("a/bc"), meant("d")], [Meant::No, Meant::No]);
+        let below = |folder: &str| some.named_below(Path::new(folder)).collect::<Vec<_>>();
+        assert_eq!(below(""), [PathBuf::from("a"), PathBuf::from("c")]);
+        assert_eq!(below("a"), [PathBuf::from("a/b")]);
         assert_eq!(paths(&[]).ok().unwrap().meant(Path::new("x")), Meant::Yes);
         assert_eq!(paths(&["."]).ok().unwrap().meant(Path::new("x")), Meant::Yes);
         for wrong in ["", "/a", "../a", "a/../b", "a\0"] {

@@ -9,6 +9,7 @@ use crate::serve::stream::Work;
 use crate::setup::own_life::OF_ONE_LIFE;
 use crate::sys::process;
 use crate::wire::failure::Failure;
+use crate::wire::file_request::Limits;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -19,7 +20,7 @@ impl Server {
     /// Everybody inside stands still meanwhile, so that no file is half of one moment.
     ///
     /// `below`: not what this sandbox wrote, but what lies so many layers below it, which others wrote.
-    pub fn capture(&self, below: u64) -> Result<Begun, Failure> {
+    pub fn capture(&self, below: u64, limits: Limits) -> Result<Begun, Failure> {
         let none = || Failure::invalid("this sandbox's layer is somebody else's");
         let written = match below {
             0 => self.written.as_ref(),
@@ -34,6 +35,6 @@ impl Server {
         let walk = Walk::begin(written, None, Paths::all_but(except), deep)
             .map_err(|error| Failure::internal("the written layer", error))?;
         process::signal_everyone(libc::SIGSTOP);
-        Ok(Begun::Streaming(json!({}), Work::Layer(Layer::of(walk, true))))
+        Ok(Begun::Streaming(json!({}), Work::Layer(Layer::of(walk, limits, true))))
     }
 }

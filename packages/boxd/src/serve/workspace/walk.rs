@@ -1,19 +1,16 @@
 //! What differs between a layer and the folder below it. Only the layer is walked, so that the cost
 //! is that of the changes, however large the folder is.
 
+use super::comparison::Comparison;
 use super::paths::{Meant, Paths};
 use super::side::{Kind, Side};
 use crate::sys::path::{self, PLAIN};
 use crate::tree::listing::next_names;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-
-/// How much of two files is compared in one step.
-const SLICE: usize = 256 * 1024;
 
 pub struct Walk {
     upper: OwnedFd,
@@ -65,7 +62,7 @@ pub enum Step {
 
 struct Comparing {
     found: Box<Found>,
-    files: [File; 2],
+    contents: Comparison,
 }
 
 impl Walk {
@@ -147,8 +144,8 @@ impl Walk {
         found.is_rewritten = match new.kind {
             Kind::Link => new.target()? != old.target()?,
             Kind::File if new.size() == old.size() => {
-                let files = [new.open()?, old.open()?];
-                self.comparing = Some(Comparing { found, files });
+                let contents = Comparison::of([new.open()?, old.open()?]);
+                self.comparing = Some(Comparing { found, contents });
                 return Ok(Step::Nothing);
             }
             Kind::File => true,
@@ -159,17 +156,11 @@ impl Walk {
     }
 
     fn compare(&mut self, mut comparing: Comparing) -> io::Result<Step> {
-        let mut read = |index: usize| {
-            let mut bytes = Vec::new();
-            let file: &mut File = &mut comparing.files[index];
-            file.take(SLICE as u64).read_to_end(&mut bytes).map(|_| bytes)
-        };
-        let (new, old) = (read(0)?, read(1)?);
-        comparing.found.is_rewritten = new != old;
-        if new == old && !new.is_empty() {
+        let Some(is_same) = comparing.contents.step()? else {
             self.comparing = Some(comparing);
             return Ok(Step::Nothing);
-        }
+        };
+        comparing.found.is_rewritten = !is_same;
         Ok(conclude(comparing.found))
     }
 
@@ -223,7 +214,7 @@ fn conclude(found: Box<Found>) -> Step {
 }
 
 /// Sorted, so that the same changes are always told in the same order.
-fn names(base: BorrowedFd, path: &Path) -> io::Result<BTreeSet<OsString>> {
+pub fn names(base: BorrowedFd, path: &Path) -> io::Result<BTreeSet<OsString>> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let directory = path::open(base, path, libc::O_RDONLY | libc::O_DIRECTORY, 0, PLAIN)?;
     let mut all = BTreeSet::new();

@@ -17,6 +17,10 @@ pub struct Layers {
     pub upper: OwnedFd,
     /// The host's folder, which it sees below.
     pub lower: OwnedFd,
+    /// Where what the layer held before each run is kept, to be written to.
+    pub points: OwnedFd,
+    /// Whether all that outlives the first process.
+    pub is_kept: bool,
 }
 
 /// The working directory is still the scratch mount, with the sandbox's disk as `w` in it.
@@ -36,7 +40,9 @@ pub fn mount(
     let step = |error: io::Error| Failure::unavailable("overlay of the workspace", &error);
     let upper = format!("w/{LAYER}/upper");
     let work = format!("w/{LAYER}/work");
+    let points = format!("w/{LAYER}/points");
     make_if_missing(&work, 0o700).map_err(step)?;
+    make_if_missing(&points, 0o700).map_err(step)?;
     if make_if_missing(&upper, 0o755).map_err(step)? {
         if !matches!(ids, IdMap::Single { .. }) {
             path::set_owner(HERE, &upper, USER).map_err(step)?;
@@ -53,6 +59,8 @@ pub fn mount(
     let layers = Layers {
         upper: mount::view_of(HERE, Path::new(&upper)).map_err(step)?,
         lower: mount::view_of(HERE, Path::new("l")).map_err(step)?,
+        points: mount::store_of(HERE, Path::new(&points)).map_err(step)?,
+        is_kept,
     };
     mount::attach(path::open_directory(HERE, "c", 0).map_err(step)?, place).map_err(at)?;
     Ok(Some(layers))

@@ -175,7 +175,7 @@ it("stays whole when two processes race and are killed in the middle", async () 
     spawn(process.execPath, [program, path, orgId], { stdio: ["ignore", "pipe", 2] }),
   );
   await Promise.all(writers.map((writer) => once(writer.stdout!, "data")));
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  await expect.poll(async () => (await store.listEvents(orgId, 0, 1_000)).length).toBeGreaterThan(40);
   for (const writer of writers) {
     writer.kill("SIGKILL");
     await once(writer, "exit");

@@ -36,8 +36,8 @@ export async function openBox(connection: Connection, facts: BoxFacts): Promise<
     processes: () => listProcesses(connection),
     closed: connection.closed,
     close: () => connection.close(),
-    async exec(request, attachmentId) {
-      const stream = await connection.open("exec", { ...request, attachment: attachmentId });
+    async exec(request, attachmentId, points) {
+      const stream = await connection.open("exec", { ...request, attachment: attachmentId, points });
       return openProcess(connection, stream);
     },
     async attachProcess(id, from = {}) {

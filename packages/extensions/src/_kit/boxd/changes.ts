@@ -2,11 +2,13 @@ import {
   type Applied,
   type ApplyOptions,
   type Changes,
+  pointsSchema,
   rolledBackSchema,
   SandboxerError,
   type WorkspaceChange,
   workspaceChangeSchema,
 } from "@sandboxer/contract";
+import type { z } from "zod";
 import type { Connection } from "./connection.ts";
 import { content } from "./content.ts";
 import { linesOf } from "./lines.ts";
@@ -32,12 +34,29 @@ export function openChanges(connection: Connection, land: Land): Changes {
       return land(content(stream), { paths, force });
     },
 
-    async rollback({ paths = [] } = {}) {
-      const answer = rolledBackSchema.safeParse(await connection.call("rollback", { paths }));
-      if (answer.success) return answer.data;
-      throw new SandboxerError("extension_failed", "the sandbox sent a broken answer");
+    async rollback({ paths = [], to } = {}) {
+      const asked =
+        to === undefined
+          ? connection.call("rollback", { paths })
+          : connection.call("rollback-to", { paths, to });
+      return checked(rolledBackSchema, await asked);
+    },
+
+    async points() {
+      const { points, ...rest } = await connection.call("points");
+      return checked(pointsSchema, { ...rest, points: Array.isArray(points) ? points.map(named) : points });
     },
   };
+}
+
+function named({ attachment, ...rest }: Record<string, unknown>): Record<string, unknown> {
+  return { ...rest, ...(attachment !== undefined && { attachmentId: attachment }) };
+}
+
+function checked<T>(schema: z.ZodType<T>, answer: unknown): T {
+  const read = schema.safeParse(answer);
+  if (read.success) return read.data;
+  throw new SandboxerError("extension_failed", "the sandbox sent a broken answer");
 }
 
 async function* changesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<WorkspaceChange> {

@@ -16,10 +16,11 @@ export function openSnapshots(connection: Connection, workspaceTarget = "/worksp
   };
   return {
     below,
-    async capture(kind: LayerKind, below = 0) {
+    async capture(kind: LayerKind, { below = 0, mostBytes } = {}) {
+      const limits = mostBytes === undefined ? {} : { limits: { bytes: mostBytes } };
       const stream = await (kind === "root"
-        ? connection.open("capture", { below })
-        : connection.open("layer", {}));
+        ? connection.open("capture", { below, ...limits })
+        : connection.open("layer", limits));
       await stream.reply;
       return content(stream);
     },

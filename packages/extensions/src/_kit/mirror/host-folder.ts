@@ -1,12 +1,10 @@
 import type { ByteSource, Synced } from "@sandboxer/contract";
-import { headed, recoverApplies } from "../boxd/applies.ts";
+import { headed, MOST_BYTES_BACK, recoverApplies } from "../boxd/applies.ts";
 import { askBoxd, readBoxd } from "../boxd/command.ts";
 import { linesOf } from "../boxd/lines.ts";
 import type { Sensitive } from "../sensitive.ts";
 import { type Fact, type Side, sideOf } from "./facts.ts";
 
-/** More comes back from no honest run, and a sparse file is as large as it says. */
-const MOST_BYTES_BACK = 16 * 2 ** 30;
 const LONGEST_LINE = 64 * 1024;
 
 /** The very folder, whatever its names come to lead to. */

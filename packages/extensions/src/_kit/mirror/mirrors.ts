@@ -69,10 +69,10 @@ export function createMirrors(dir: string, boxdPath: string, ownFolders: readonl
     /** It was made without a copy, under an id that nobody had before. */
     hasNone: states.hasNone,
     forget: states.forget,
-    /** Of these sandboxes, which are all there are. What is left of others goes. */
-    async keepOf<T extends { readonly ref: string }>(boxes: T[]): Promise<T[]> {
+    /** Of the sandboxes that are listed, which are all there are. What is left of others goes. */
+    async keepOf<T extends { readonly ref: string }>(list: () => Promise<T[]>): Promise<T[]> {
+      const boxes = await states.keepOf(list);
       await recoverApplies(boxdPath, dir);
-      await states.sweep(new Set(boxes.map(({ ref }) => ref)));
       return boxes;
     },
   };

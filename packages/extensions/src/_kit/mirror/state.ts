@@ -47,12 +47,20 @@ export function mirrorStates(dir: string) {
     async forget(ref: string): Promise<void> {
       if (!without.delete(ref)) await rm(pathOf(ref), { force: true });
     },
-    /** Forgets those whose sandbox ended by itself. */
-    async sweep(living: ReadonlySet<string>): Promise<void> {
-      for (const ref of without) if (!living.has(ref)) without.delete(ref);
-      for (const name of await readdir(folder).catch(() => [])) {
+    /**
+     * Forgets those whose sandbox ended by itself. What is kept is looked at before the sandboxes are:
+     * one that comes to be meanwhile is not among them, and its file is not looked at.
+     */
+    async keepOf<T extends { readonly ref: string }>(list: () => Promise<T[]>): Promise<T[]> {
+      const names = await readdir(folder).catch(() => []);
+      const known = [...without];
+      const boxes = await list();
+      const living = new Set(boxes.map(({ ref }) => ref));
+      for (const ref of known) if (!living.has(ref)) without.delete(ref);
+      for (const name of names) {
         if (!living.has(name.split(".")[0] ?? "")) await rm(join(folder, name), { force: true });
       }
+      return boxes;
     },
   };
 }

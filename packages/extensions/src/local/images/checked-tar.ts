@@ -30,10 +30,7 @@ export function checkedTar(source: ByteSource, expected: Expected, mostBytes: nu
     try {
       const outer = counted(source, expected);
       const hash = createHash("sha256");
-      let length = 0;
-      for await (const part of await decompressed(outer.bytes)) {
-        length += part.length;
-        if (length > mostBytes) throw tooLarge(mostBytes);
+      for await (const part of atMost(mostBytes, await decompressed(outer.bytes))) {
         hash.update(part);
         yield part;
       }
@@ -100,6 +97,19 @@ async function* through(source: AsyncIterable<Uint8Array>, decoder: Transform): 
   }
 }
 
+/** Whatever a few bytes unpack to, and whatever follows what they are said to be. */
+export async function* atMost(
+  mostBytes: number,
+  source: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  for await (const part of source) {
+    length += part.length;
+    if (length > mostBytes) throw tooLarge(mostBytes);
+    yield part;
+  }
+}
+
 export function differs(what: string): SandboxerError {
   return new SandboxerError("extension_failed", `${what} is not what its digest says`, {
     hint: "It was damaged or tampered with on its way; nothing of it was kept.",
@@ -107,7 +117,7 @@ export function differs(what: string): SandboxerError {
 }
 
 function tooLarge(mostBytes: number): SandboxerError {
-  return new SandboxerError("storage_full", `a layer unpacks to more than ${mostBytes} bytes`, {
+  return new SandboxerError("storage_full", `it unpacks to more than ${mostBytes} bytes`, {
     hint: "images.maximumLayerMiB in the configuration is the most.",
   });
 }

@@ -1,10 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SandboxerError } from "@sandboxer/contract";
-import { askElsewhere } from "./elsewhere.ts";
+import { askElsewhere, type IsOpen } from "./elsewhere.ts";
 
 const ANSWERS_WITHIN_MS = 30_000;
 const SILENT_AT_MOST_MS = 60_000;
 const MOST_REDIRECTS = 5;
+
+/** Whom the operator has named, and where everybody else has to be. */
+export interface Whereabouts {
+  isNamed(host: string): boolean;
+  readonly isOpen: IsOpen;
+}
 
 /**
  * One request, and where it leads. What authorizes it goes to no other origin, and whoever the
@@ -14,12 +20,12 @@ export async function get(
   url: string,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
-  isNamed: (host: string) => boolean,
+  { isNamed, isOpen }: Whereabouts,
 ): Promise<Response> {
   let at = new URL(url);
   let sent = headers;
   for (let count = 0; count <= MOST_REDIRECTS; count++) {
-    const answer = await ask(at, sent, signal, isNamed(at.host));
+    const answer = await ask(at, sent, signal, isNamed(at.host) ? undefined : isOpen);
     const location = answer.headers.get("location");
     if (![301, 302, 303, 307, 308].includes(answer.status) || location === null) return answer;
     await answer.body?.cancel();
@@ -40,13 +46,13 @@ async function ask(
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
-  isNamed: boolean,
+  isOpen: IsOpen | undefined,
 ): Promise<Response> {
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), ANSWERS_WITHIN_MS);
   try {
     const both = AbortSignal.any([signal, patience.signal]);
-    if (!isNamed) return await askElsewhere(url, headers, both);
+    if (isOpen) return await askElsewhere(url, headers, both, isOpen);
     return await fetch(url, { headers, redirect: "manual", signal: both });
   } catch (cause) {
     if (SandboxerError.is(cause)) throw cause;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type ImagesFacet, SandboxerError } from "@sandboxer/contract";
 import { askBoxd } from "../../_kit/boxd/command.ts";
 import { readArchive } from "./archive.ts";
-import { decompressed } from "./checked-tar.ts";
+import { atMost, decompressed } from "./checked-tar.ts";
 import { recordOf } from "./describe.ts";
 import type { Ground } from "./ground.ts";
 import { parseReference } from "./reference.ts";
@@ -34,7 +34,7 @@ async function importArchive(ground: Ground, source: Source, names: string[]): P
   try {
     await mkdir(dir, { mode: 0o700 });
     const args = ["unpack", "--plain", "--to", dir, "--bytes", String(mostBytes)];
-    await askBoxd(boxdPath, args, await decompressed(source));
+    await askBoxd(boxdPath, args, atMost(mostBytes, await decompressed(source)));
     const { record, names: own } = await readArchive(dir, layers);
     const known = names.length > 0 ? names : own.flatMap(usable);
     if (known.length === 0) throw nameless();

@@ -1,6 +1,7 @@
-import { type OciDescriptor, SandboxerError } from "@sandboxer/contract";
+import { isOpenAddress, type OciDescriptor, SandboxerError } from "@sandboxer/contract";
 import { parseChallenge } from "./challenge.ts";
 import { credentialsFor } from "./credentials.ts";
+import type { IsOpen } from "./elsewhere.ts";
 import { bodyOf, failed, get, textOf } from "./http.ts";
 
 export interface RegistryOptions {
@@ -12,6 +13,8 @@ export interface RegistryOptions {
   readonly plainHttp?: readonly string[] | undefined;
   /** A file as docker writes it. */
   readonly credentials?: string | undefined;
+  /** Where whoever is not listed has to be; an address of this machine's own is not everybody's to know. */
+  readonly isOpen?: IsOpen | undefined;
 }
 
 export interface Registry {
@@ -35,16 +38,17 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/;
 export function openRegistry(
   host: string,
   repository: string,
-  { plainHttp = [], credentials, registries = [] }: RegistryOptions,
+  { plainHttp = [], credentials, registries = [], isOpen = isOpenAddress }: RegistryOptions,
   signal: AbortSignal,
 ): Registry {
   const scheme = LOOPBACK.test(host) || plainHttp.includes(host) ? "http" : "https";
   const base = `${scheme}://${host}/v2/${repository}`;
   let authorization: string | undefined;
   const isNamed = (other: string) => other === host || registries.includes(other);
+  const where = { isNamed, isOpen };
 
   const fetchOnce = (path: string, headers: Record<string, string>) =>
-    get(`${base}${path}`, { ...headers, ...(authorization && { authorization }) }, signal, isNamed);
+    get(`${base}${path}`, { ...headers, ...(authorization && { authorization }) }, signal, where);
 
   const authorize = async (header: string | null): Promise<string | undefined> => {
     const challenge = parseChallenge(header);
@@ -57,7 +61,7 @@ export function openRegistry(
       throw failed(`${host} asks for a token of nobody`);
     if (challenge.service) url.searchParams.set("service", challenge.service);
     url.searchParams.set("scope", challenge.scope ?? `repository:${repository}:pull`);
-    const answer = await get(url.href, basic ? { authorization: basic } : {}, signal, isNamed);
+    const answer = await get(url.href, basic ? { authorization: basic } : {}, signal, where);
     const body = await textOf(answer, 1 << 20, "a token");
     if (answer.status !== 200) throw refusal(answer.status, host, repository);
     const token = tokenIn(body);

@@ -1,16 +1,15 @@
-import { SandboxerError } from "@sandboxer/contract";
+import {
+  type ImportedPolicy,
+  importedPolicySchema,
+  nameSchema,
+  type PolicyFinding,
+  type Principal,
+  SandboxerError,
+} from "@sandboxer/contract";
+import type { House } from "../../house.ts";
+import { parse } from "../../parse.ts";
 import { binariesOf, endpointRules, type RuleInput } from "./endpoint.ts";
-import { type Finding, listOf, type Members, membersOf } from "./finding.ts";
-
-export interface Imported {
-  readonly profile: {
-    readonly schema: 1;
-    readonly name: string;
-    readonly description: string;
-    readonly network: { readonly egress: "guarded"; readonly rules: readonly RuleInput[] };
-  };
-  readonly findings: readonly Finding[];
-}
+import { listOf, type Members, membersOf } from "./finding.ts";
 
 /** What a sandbox's files are is its image's, and who it runs as is its user's: not a policy's. */
 const STATIC: Readonly<Record<string, string>> = {
@@ -20,8 +19,18 @@ const STATIC: Readonly<Record<string, string>> = {
   network_middlewares: "there are none; `dlp` of the network looks through what leaves",
 };
 
+/** Somebody else's policy as a profile of ours. Publishes nothing, so whoever has a key may ask. */
+export async function importPolicy(
+  _: House,
+  __: Principal,
+  policy: unknown,
+  name = "openshell",
+): Promise<ImportedPolicy> {
+  return importOpenShell(policy, parse(nameSchema, name));
+}
+
 /** A profile that allows nothing the policy does not, and what of the policy it is not. Pure. */
-export function importOpenShell(document: unknown, name: string): Imported {
+export function importOpenShell(document: unknown, name: string): ImportedPolicy {
   const policy = membersOf(document);
   if (policy.version !== 1) {
     throw new SandboxerError("invalid_request", "this is no OpenShell policy: its version is not 1");
@@ -30,17 +39,18 @@ export function importOpenShell(document: unknown, name: string): Imported {
   const unknown = Object.keys(policy).find((word) => !known.includes(word));
   if (unknown)
     throw new SandboxerError("invalid_request", `${unknown} is not understood, and nothing is guessed`);
-  const findings: Finding[] = Object.entries(STATIC).flatMap(([where, why]) =>
+  const findings: PolicyFinding[] = Object.entries(STATIC).flatMap(([where, why]) =>
     policy[where] === undefined ? [] : [{ where, what: "unenforced" as const, why }],
   );
   const rules = Object.entries(membersOf(policy.network_policies)).flatMap(([key, one]) =>
     policyRules(key, membersOf(one), findings),
   );
   const description = "imported from an OpenShell policy";
-  return { profile: { schema: 1, name, description, network: { egress: "guarded", rules } }, findings };
+  const profile = { schema: 1, name, description, network: { egress: "guarded", rules } };
+  return importedPolicySchema.parse({ profile, findings });
 }
 
-function policyRules(key: string, policy: Members, findings: Finding[]): RuleInput[] {
+function policyRules(key: string, policy: Members, findings: PolicyFinding[]): RuleInput[] {
   const place = `network_policies.${key}`;
   const binaries = binariesOf(policy);
   const unknown = Object.keys(policy).find((word) => !["name", "endpoints", "binaries"].includes(word));
