@@ -35,16 +35,6 @@ export function createPreviews(
   log: Log,
   { allowed, openly }: PreviewsOptions,
 ): Previews {
-  /** A name of a preview's own is checked by having been found; a path is asked for by one of ours. */
-  const foreign = ({ kind }: PreviewAddress, { headers }: IncomingMessage) =>
-    kind === "path" ? refusalOfHost(headers.host ?? "", allowed) : undefined;
-  const begin = (kind: string, incoming: IncomingMessage) => {
-    const requestId = newRowId("req");
-    const tell = (status: number, more: object = {}) =>
-      log({ level: "info", event: "preview", requestId, kind, method: incoming.method, status, ...more });
-    return { tell, report: createReport(log, requestId) };
-  };
-
   /** Asks the port inside, with nothing of ours. */
   async function ask({ address, visit, incoming }: Asking, more: object): Promise<ClientRequest> {
     const { principal, sandboxId, port } = visit.entry;
@@ -59,8 +49,8 @@ export function createPreviews(
     find: ({ headers, url = "" }) => place.find(headers.host ?? "", url),
 
     async serve(address, incoming, outgoing) {
-      const { tell, report } = begin(address.kind, incoming);
-      const refusal = foreign(address, incoming);
+      const { tell, report } = begin(log, address.kind, incoming);
+      const refusal = foreign(address, incoming, allowed);
       if (refusal) {
         tell(refusal.status, { code: refusal.error.code });
         return refuse(outgoing, report(refusal.error), refusal.status);
@@ -94,8 +84,8 @@ export function createPreviews(
     },
 
     async upgrade(address, incoming, socket, head) {
-      const { tell, report } = begin(address.kind, incoming);
-      const refusal = foreign(address, incoming);
+      const { tell, report } = begin(log, address.kind, incoming);
+      const refusal = foreign(address, incoming, allowed);
       if (refusal) {
         tell(refusal.status, { code: refusal.error.code });
         return refuseUpgrade(socket, refusal.status, { error: report(refusal.error) });
@@ -121,6 +111,19 @@ export function createPreviews(
       }
     },
   };
+}
+
+/** What is told and reported of one request. */
+function begin(log: Log, kind: string, { method }: IncomingMessage) {
+  const requestId = newRowId("req");
+  const tell = (status: number, more: object = {}) =>
+    log({ level: "info", event: "preview", requestId, kind, method, status, ...more });
+  return { tell, report: createReport(log, requestId) };
+}
+
+/** A name of a preview's own is checked by having been found; a path is asked for by one of ours. */
+function foreign({ kind }: PreviewAddress, { headers }: IncomingMessage, allowed: Allowed) {
+  return kind === "path" ? refusalOfHost(headers.host ?? "", allowed) : undefined;
 }
 
 /** The body goes on as it came: with its length, or in pieces. */
