@@ -152,6 +152,24 @@ describe("AZ-6 a preview gives its sandbox nothing, and its visitor that port al
     expect(api.status).toBe(401);
   });
 
+  it("is asked for by path through a name of ours alone, by WebSocket too", async () => {
+    const path = `/preview/${preview.token}/socket`;
+    const upgraded = (headers: Record<string, string>) =>
+      new Promise((resolve, reject) => {
+        const url = (tenants.gateway.url ?? "").replace("http", "ws");
+        const socket = new WebSocket(url + path, { headers });
+        socket.once("open", () => resolve(101)).once("error", reject);
+        socket.once("open", () => socket.terminate());
+        socket.once("unexpected-response", (_, { statusCode }) => resolve(statusCode));
+      });
+    for (const host of ["evil.test", "preview.localhost.evil.test"]) {
+      expect((await get(preview.pathUrl, { host })).status, host).toBe(421);
+      expect(await upgraded({ host }), host).toBe(421);
+    }
+    expect((await get(preview.pathUrl)).status, "control").toBe(200);
+    expect(await upgraded({}), "control").toBe(101);
+  });
+
   it("is refused without its token, with another's, and when its time is up", async () => {
     const root = `${originOf(preview.url)}/`;
     const refused = async (url: string, headers: Record<string, string> = {}) =>

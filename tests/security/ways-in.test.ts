@@ -45,6 +45,24 @@ async function raw(path: string, headers: Record<string, string>, method = "GET"
   });
 }
 
+/** REST, what is public, previews, and E2B's control plane, volumes and uploads. */
+const DOORS = [
+  "/v1/whoami",
+  "/health",
+  "/metrics",
+  "/v1/reference",
+  "/v1/openapi.json",
+  "/nothing",
+  "/preview/abc.def/",
+  "/sandboxes",
+  "/v2/sandboxes",
+  "/templates",
+  "/volumes",
+  "/volumecontent/vol_aaaaaaaaaaaaaaaaaaaa/path?path=/",
+  `/templates/uploads/${"a".repeat(43)}`,
+  "/files?signature=v1_abc&path=a",
+];
+
 describe("AZ-6 a page in a browser on this machine", () => {
   it("is refused by its Origin and by a Host that is not ours", async () => {
     for (const origin of ["https://evil.test", "null", "http://localhost:1", url()]) {
@@ -56,10 +74,40 @@ describe("AZ-6 a page in a browser on this machine", () => {
       "127.0.0.1.nip.io",
       "0.0.0.0",
       "127.0.0.1@evil.test",
+      "localhost.",
+      "127.1",
+      "2130706433",
+      "[::ffff:127.0.0.1]",
+      "localhost:99999999",
     ]) {
-      expect(await raw("/v1/whoami", { host }), host).toMatchObject({ status: 421 });
+      const near = { host, "x-forwarded-host": "localhost", forwarded: "host=localhost" };
+      expect(await raw("/v1/whoami", near), host).toMatchObject({ status: 421 });
     }
     expect(await raw("/v1/whoami", {}), "control").toMatchObject({ status: 200 });
+  });
+
+  it.each(DOORS)("is refused at every door: %s", async (path) => {
+    const { apiKey } = tenants.gateway;
+    const keys = { "x-api-key": apiKey, authorization: `Bearer ${apiKey}` };
+    for (const host of ["evil.test", "api.evil.test", "49983-evil.test"]) {
+      expect(await raw(path, { ...keys, host }), host).toMatchObject({ status: 421 });
+    }
+    // Pages of a preview by path are of no origin at all; its token lets in, and opens nothing of ours.
+    for (const origin of path.startsWith("/preview/") ? [] : ["https://evil.test", "null"]) {
+      expect(await raw(path, { ...keys, origin }), origin).toMatchObject({ status: 403 });
+    }
+    const { status } = await raw(path, keys);
+    expect([403, 421], `control: ${status}`).not.toContain(status);
+  });
+
+  it("is refused by a target that names another host than the header does", async () => {
+    for (const path of [
+      "http://evil.test/v1/whoami",
+      "//evil.test/v1/whoami",
+      "http://localhost@evil.test/",
+    ]) {
+      expect((await raw(path, {})).status, path).toBeGreaterThanOrEqual(400);
+    }
   });
 
   it("cannot post what a form can, nor authenticate by an address or by being near", async () => {
@@ -73,9 +121,20 @@ describe("AZ-6 a page in a browser on this machine", () => {
       "",
       `?key=${tenants.ownerKey}`,
       `?token=${tenants.ownerKey}`,
+      `?access_token=${tenants.ownerKey}`,
+      `?apiKey=${tenants.ownerKey}`,
       `?gatewayUrl=http://x`,
     ]) {
       expect(await raw(`/v1/whoami${query}`, near), query).toMatchObject({ status: 401 });
+    }
+    const cookie = ["key", "token", "apiKey", "sandboxer-preview"].map(
+      (name) => `${name}=${tenants.ownerKey}`,
+    );
+    const basic = `Basic ${Buffer.from(`${tenants.ownerKey}:${tenants.ownerKey}`).toString("base64")}`;
+    for (const authorization of ["", basic, tenants.ownerKey, `Token ${tenants.ownerKey}`]) {
+      expect(await raw("/v1/whoami", { ...near, authorization, cookie: cookie.join("; ") })).toMatchObject({
+        status: 401,
+      });
     }
   });
 
@@ -138,6 +197,8 @@ const HOSTILE = [
   "\x1b]52;c;aGk=\x07",
 ];
 
+const BOUND = [{ host: "api.test", place: { in: "header" as const, name: "authorization" } }];
+
 describe("AZ-8 words that look like something else", () => {
   it("are refused where they are names", async () => {
     const client = tenants.owner;
@@ -149,6 +210,16 @@ describe("AZ-8 words that look like something else", () => {
         client.sandboxes.create({ profile: word }),
         client.sandboxes.get(word),
         client.keys.create({ name: word }),
+        client.sandboxes.create({ network: { egress: "guarded", rules: [{ host: word }] } }),
+        client.sandboxes.create({ volumes: [{ volume: word, target: "/data" }] }),
+        client.sandboxes.create({ workspace: { source: word } }),
+        client.sandboxes.create({ secrets: [word] }),
+        client.sandboxes.create({ isolation: word as "container" }),
+        client.volumes.create({ name: word }),
+        client.volumes.get(word),
+        client.secrets.set(word, { value: "long enough to be one", bindings: BOUND }),
+        client.profiles.get(word),
+        client.webhooks.create({ url: word }),
       ];
       const refused = { code: expect.stringMatching(/invalid_request|not_found|no_candidate/) };
       await Promise.all(attempts.map((attempt) => expect(attempt, word).rejects.toMatchObject(refused)));
@@ -229,6 +300,46 @@ describe("AZ-9 requests that nobody would write", () => {
     );
     expect(logged.filter(({ event }) => event === "defect")).toEqual([]);
     expect(process.memoryUsage().rss - before, "memory stays").toBeLessThan(200 << 20);
+  });
+});
+
+describe("AZ-9 addresses and headers that nobody would write", () => {
+  const WORDS = [
+    "%00",
+    "%ed%a0%80",
+    "%ff",
+    "%",
+    "%2e%2e%2f",
+    "%0d%0aset-cookie:a=b",
+    "__proto__",
+    "constructor",
+  ];
+
+  it.each(WORDS)("%s", async (word) => {
+    const since = logged.length;
+    for (const path of [
+      `/v1/sandboxes/${word}`,
+      `/v1/sandboxes/${word}/files/content?path=${word}`,
+      `/v1/sandboxes?state=${word}&limit=${word}`,
+      `/v1/${word}`,
+      `/${word}`,
+      `/preview/${word}.${word}/`,
+    ]) {
+      const { status, headers } = await raw(path, {});
+      expect([400, 401, 404], path).toContain(status);
+      expect(headers["set-cookie"], path).toBeUndefined();
+    }
+    expect(logged.slice(since).filter(({ event }) => event === "defect")).toEqual([]);
+  });
+
+  it("of any length", async () => {
+    // Beyond what Node reads of a head it answers 431 and lets go, which may cut the answer short.
+    const head = await raw(`/v1/sandboxes/${"a".repeat(100_000)}`, {}).catch(() => ({ status: 431 }));
+    expect(head.status).toBe(431);
+    expect((await raw("/v1/whoami", { authorization: `Bearer ${"a".repeat(5_000)}` })).status).toBe(401);
+    const once = { "content-type": "application/json", "idempotency-key": "k".repeat(5_000) };
+    expect((await raw("/v1/sandboxes", once, "POST", "{}")).status).toBe(400);
+    expect((await raw("/v1/whoami", {})).status, "control").toBe(200);
   });
 });
 

@@ -66,7 +66,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     if (!options.listen) return { fetch, apiKey, core, close };
 
     const sockets = createSockets(ground, log, allowed);
-    const previews = createPreviews(ground, log, (address, incoming) => e2b.openly(address, incoming));
+    const previews = createPreviews(ground, log, {
+      allowed,
+      openly: (address, incoming) => e2b.openly(address, incoming),
+    });
     const e2b: E2bFront = createE2bFront(ground, log, {
       allowed,
       previews,

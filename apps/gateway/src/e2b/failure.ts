@@ -20,17 +20,32 @@ export function statusOf(code: ErrorCode): number {
 }
 
 /** E2B's clients look at `code` in the body, not at the status alone. */
-export function failureOf(error: ErrorBody): {
+export function failureOf(
+  error: ErrorBody,
+  status = statusOf(error.code),
+): {
   readonly status: number;
   readonly body: { readonly code: number; readonly message: string };
 } {
-  const status = statusOf(error.code);
   return { status, body: { code: status, message: error.message } };
 }
 
 export function noSandbox(id: string): SandboxerError {
   const name = id.slice(0, 64);
   return new SandboxerError("not_found", `Sandbox "${name}" doesn't exist or you don't have access to it`);
+}
+
+/** Came by a name that is not ours, or from a page that may not ask: no client of E2B's does. */
+export class Misdirected extends Error {
+  override readonly name = "Misdirected";
+  readonly status: number;
+  readonly reason: SandboxerError;
+
+  constructor(status: number, reason: SandboxerError) {
+    super(reason.message);
+    this.status = status;
+    this.reason = reason;
+  }
 }
 
 /** What a client is told on any port of a sandbox that does not run. */

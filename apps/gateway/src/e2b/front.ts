@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { newRowId, SandboxerError } from "@sandboxer/contract";
 import { discardRest } from "../incoming.ts";
 import type { Log } from "../log.ts";
+import type { PreviewPlace } from "../previews/address.ts";
 import type { Previews } from "../previews/previews.ts";
 import type { Openly } from "../previews/visit.ts";
 import { createReport } from "../rest/failure.ts";
@@ -22,7 +23,7 @@ import { sandboxOfSignature } from "./envd/admit.ts";
 import { serveEnvd } from "./envd/serve.ts";
 import { createSignatures } from "./envd/signatures.ts";
 import { answerJson, type Exchange, headersOf } from "./exchange.ts";
-import { failureOf, Unreachable } from "./failure.ts";
+import { failureOf, Misdirected, Unreachable } from "./failure.ts";
 import { createContexts } from "./interpreter/contexts.ts";
 import { serveInterpreter } from "./interpreter/serve.ts";
 import { isOpened, openSandbox, servePort } from "./ports.ts";
@@ -110,7 +111,7 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
         log({ level: "info", event: "request", ...more, keyId: facts.keyId, code: facts.code });
       });
       try {
-        refuseForeign(address, incoming, allowed);
+        refuseForeign(address, incoming, { allowed, isApi: place.isApi });
         await dispatch(address, exchange);
       } catch (error) {
         fail(exchange, error);
@@ -120,23 +121,24 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
   };
 }
 
-/** Names of this door's own are checked by having been found; for all others as for the REST API. */
-function refuseForeign(address: Address, incoming: IncomingMessage, allowed: Allowed): void {
-  const isOwnName = address.kind === "sandbox" && address.preview !== undefined;
-  const host =
-    isOwnName || ["control", "upload", "volume"].includes(address.kind)
-      ? "localhost"
-      : (incoming.headers.host ?? "");
-  const refusal = refusalOf(headersOf({ incoming }), allowed, host);
-  if (refusal) throw refusal.error;
+/** Names of this door's own are checked by having been found; all others as for the REST API. */
+function refuseForeign(
+  address: Address,
+  incoming: IncomingMessage,
+  { allowed, isApi }: { allowed: Allowed; isApi: PreviewPlace["isApi"] },
+): void {
+  const host = incoming.headers.host ?? "";
+  const isOwnName = (address.kind === "sandbox" && address.preview !== undefined) || isApi(host);
+  const refusal = refusalOf(headersOf({ incoming }), allowed, isOwnName ? "localhost" : host);
+  if (refusal) throw new Misdirected(refusal.status, refusal.error);
 }
 
 function fail({ outgoing, report, facts }: Exchange, error: unknown): void {
   if (outgoing.headersSent || outgoing.destroyed) return void outgoing.destroy();
   if (error instanceof Unreachable) return answerJson(outgoing, error.status, error.body);
-  const told = report(error);
+  const told = report(error instanceof Misdirected ? error.reason : error);
   facts.code = told.code;
-  const { status, body } = failureOf(told);
+  const { status, body } = failureOf(told, error instanceof Misdirected ? error.status : undefined);
   const { retryAfterMs } = SandboxerError.is(error) ? error.details : {};
   const later = Math.max(1, Math.ceil(Number(retryAfterMs) / 1_000));
   answerJson(outgoing, status, body, retryAfterMs === undefined ? {} : { "retry-after": String(later) });

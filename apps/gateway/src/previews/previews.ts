@@ -4,6 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { ERRORS, newRowId, SandboxerError } from "@sandboxer/contract";
 import type { Log } from "../log.ts";
 import { createReport, type ErrorBody } from "../rest/failure.ts";
+import { type Allowed, refusalOfHost } from "../rest/guard.ts";
 import type { Ground } from "../rest/route.ts";
 import { refuseUpgrade } from "../sockets/refuse.ts";
 import type { PreviewAddress } from "./address.ts";
@@ -24,18 +25,16 @@ interface Asking {
   readonly incoming: IncomingMessage;
 }
 
+interface PreviewsOptions {
+  readonly allowed: Allowed;
+  readonly openly?: Openly;
+}
+
 export function createPreviews(
   { core, previews: { place }, limits }: Ground,
   log: Log,
-  openly?: Openly,
+  { allowed, openly }: PreviewsOptions,
 ): Previews {
-  const begin = (kind: string, incoming: IncomingMessage) => {
-    const requestId = newRowId("req");
-    const tell = (status: number, more: object = {}) =>
-      log({ level: "info", event: "preview", requestId, kind, method: incoming.method, status, ...more });
-    return { tell, report: createReport(log, requestId) };
-  };
-
   /** Asks the port inside, with nothing of ours. */
   async function ask({ address, visit, incoming }: Asking, more: object): Promise<ClientRequest> {
     const { principal, sandboxId, port } = visit.entry;
@@ -50,7 +49,12 @@ export function createPreviews(
     find: ({ headers, url = "" }) => place.find(headers.host ?? "", url),
 
     async serve(address, incoming, outgoing) {
-      const { tell, report } = begin(address.kind, incoming);
+      const { tell, report } = begin(log, address.kind, incoming);
+      const refusal = foreign(address, incoming, allowed);
+      if (refusal) {
+        tell(refusal.status, { code: refusal.error.code });
+        return refuse(outgoing, report(refusal.error), refusal.status);
+      }
       try {
         const visit = await admit(core, address, incoming);
         if ("cookie" in visit) {
@@ -80,7 +84,12 @@ export function createPreviews(
     },
 
     async upgrade(address, incoming, socket, head) {
-      const { tell, report } = begin(address.kind, incoming);
+      const { tell, report } = begin(log, address.kind, incoming);
+      const refusal = foreign(address, incoming, allowed);
+      if (refusal) {
+        tell(refusal.status, { code: refusal.error.code });
+        return refuseUpgrade(socket, refusal.status, { error: report(refusal.error) });
+      }
       try {
         const visit = await admit(core, address, incoming, openly);
         const leave = limits?.enter(visit.entry.principal.keyId);
@@ -102,6 +111,19 @@ export function createPreviews(
       }
     },
   };
+}
+
+/** What is told and reported of one request. */
+function begin(log: Log, kind: string, { method }: IncomingMessage) {
+  const requestId = newRowId("req");
+  const tell = (status: number, more: object = {}) =>
+    log({ level: "info", event: "preview", requestId, kind, method, status, ...more });
+  return { tell, report: createReport(log, requestId) };
+}
+
+/** A name of a preview's own is checked by having been found; a path is asked for by one of ours. */
+function foreign({ kind }: PreviewAddress, { headers }: IncomingMessage, allowed: Allowed) {
+  return kind === "path" ? refusalOfHost(headers.host ?? "", allowed) : undefined;
 }
 
 /** The body goes on as it came: with its length, or in pieces. */
@@ -149,8 +171,12 @@ function translate(error: unknown): SandboxerError {
   });
 }
 
-function refuse(outgoing: ServerResponse, error: ErrorBody): void {
+function refuse(
+  outgoing: ServerResponse,
+  error: ErrorBody,
+  status: number = ERRORS[error.code].status,
+): void {
   if (outgoing.headersSent) return void outgoing.destroy();
   const headers = { "content-type": "application/json", "content-security-policy": "default-src 'none'" };
-  outgoing.writeHead(ERRORS[error.code].status, headers).end(JSON.stringify({ error }));
+  outgoing.writeHead(status, headers).end(JSON.stringify({ error }));
 }

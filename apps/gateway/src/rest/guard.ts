@@ -8,6 +8,11 @@ export interface Allowed {
   readonly origins?: readonly string[];
 }
 
+interface Refusal {
+  readonly error: SandboxerError;
+  readonly status: number;
+}
+
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
 
 /**
@@ -19,21 +24,28 @@ export function refusalOf(
   { hosts = [], origins = [] }: Allowed,
   // A request within this process has no Host of its own.
   host = headers.get("host") ?? "",
-): { readonly error: SandboxerError; readonly status: number } | undefined {
-  const name = host.toLowerCase();
-  // Named without a port, a host is answered on whichever it is reached by.
-  if (!LOOPBACK.test(name) && !hosts.includes(name) && !hosts.includes(name.replace(/:\d{1,5}$/, ""))) {
-    const error = new SandboxerError("invalid_request", "this gateway does not answer to that host name", {
-      hint: "Use 127.0.0.1 or localhost, or name the host in SANDBOXER_ALLOWED_HOSTS.",
-    });
-    return { error, status: 421 };
-  }
+): Refusal | undefined {
+  const misdirected = refusalOfHost(host, { hosts });
+  if (misdirected) return misdirected;
   const origin = headers.get("origin");
   if (origin === null || origins.includes(origin)) return undefined;
   const error = new SandboxerError("policy_denied", "web pages of that origin may not call this gateway", {
     hint: "Name the origin in SANDBOXER_ALLOWED_ORIGINS.",
   });
   return { error, status: 403 };
+}
+
+/** By its name alone: for what pages of any origin may ask for. */
+export function refusalOfHost(host: string, { hosts = [] }: Allowed): Refusal | undefined {
+  const name = host.toLowerCase();
+  // Named without a port, a host is answered on whichever it is reached by.
+  if (LOOPBACK.test(name) || hosts.includes(name) || hosts.includes(name.replace(/:\d{1,5}$/, ""))) {
+    return undefined;
+  }
+  const error = new SandboxerError("invalid_request", "this gateway does not answer to that host name", {
+    hint: "Use 127.0.0.1 or localhost, or name the host in SANDBOXER_ALLOWED_HOSTS.",
+  });
+  return { error, status: 421 };
 }
 
 /** Only headers are looked at: a key in an address ends up in logs and histories. */
