@@ -8,7 +8,6 @@ import {
   type WorkspaceChange,
   workspaceChangeSchema,
 } from "@sandboxer/contract";
-import type { z } from "zod";
 import type { Connection } from "./connection.ts";
 import { content } from "./content.ts";
 import { linesOf } from "./lines.ts";
@@ -53,7 +52,11 @@ function named({ attachment, ...rest }: Record<string, unknown>): Record<string,
   return { ...rest, ...(attachment !== undefined && { attachmentId: attachment }) };
 }
 
-function checked<T>(schema: z.ZodType<T>, answer: unknown): T {
+interface Schema<T> {
+  safeParse(answer: unknown): { success: true; data: T } | { success: false };
+}
+
+function checked<T>(schema: Schema<T>, answer: unknown): T {
   const read = schema.safeParse(answer);
   if (read.success) return read.data;
   throw new SandboxerError("extension_failed", "the sandbox sent a broken answer");
