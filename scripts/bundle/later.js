@@ -30,35 +30,17 @@ export function schemasLater(parseAst) {
 function makingsOf(statement) {
   const { kind, declarations } = statement.declaration ?? statement;
   if (kind !== "const") return [];
-  return declarations.flatMap(madeOf);
+  return declarations.filter(isSchema).map((/** @type {any} */ { init }) => init);
 }
 
-/** The constant itself, or those of its fields that are schemas. @param {any} declarator */
-function madeOf({ id, init }) {
-  const made = withoutType(init);
-  if (made?.type !== "ObjectExpression") return isSchema(made, id.name) ? [init] : [];
-  return made.properties.flatMap((/** @type {any} */ { value }) => (isSchema(value) ? [value] : []));
-}
-
-/** @param {any} expression */
-function withoutType(expression) {
-  let bare = expression;
-  while (bare?.type === "TSAsExpression" || bare?.type === "TSSatisfiesExpression") bare = bare.expression;
-  return bare;
-}
-
-/**
- * Whatever is called one, comes from `z` or is one that may be left out, unless it is a function that
- * makes them. What else is done with one may give anything.
- * @param {any} made
- * @param {string} name
- */
-function isSchema(made, name = "") {
+/** Whatever is called one or comes from `z`, unless it is a function that makes them. @param {any} declarator */
+function isSchema({ id, init }) {
+  let made = init;
+  while (made?.type === "TSAsExpression") made = made.expression;
   if (made?.type !== "CallExpression" && made?.type !== "MemberExpression") return false;
   let first = made;
   while (first.callee ?? first.object) first = first.callee ?? first.object;
-  const mayBeLeftOut = /Schema$/.test(first.name ?? "") && made.callee?.property?.name === "optional";
-  return /Schema$/.test(name) || first.name === "z" || mayBeLeftOut;
+  return /Schema$/.test(id.name ?? "") || first.name === "z";
 }
 
 /**
