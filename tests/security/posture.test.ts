@@ -80,7 +80,8 @@ for (const mode of Object.keys(MODES) as Mode[]) {
         it("of the first process, which may look at the workspace and at no other folder of the host", () => {
           const identity = ({ dev, ino }: { dev: number; ino: number }) => `${dev}:${ino}`;
           const layer = join(engine.dir, "boxes", box.ref);
-          const own = [folder, join(layer, "upper"), join(layer, "workspace/upper")].flatMap((path) =>
+          const ours = ["upper", "workspace/upper", "workspace/points"].map((name) => join(layer, name));
+          const own = [folder, ...ours].flatMap((path) =>
             existsSync(path) ? [identity(statSync(path))] : [],
           );
           for (const [descriptor, target] of Object.entries(factsOf(first).descriptors)) {

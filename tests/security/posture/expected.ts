@@ -50,9 +50,12 @@ const DESCRIPTORS: Record<Role, Expectation["descriptors"]> = {
   terminal: { most: 3, leadTo: /^\/dev\/pts\/\d+$/ },
 };
 
-/** What was changed in a workspace it finds out by comparing its layer with the folder below it. */
+/**
+ * What was changed in a workspace it finds out by comparing its layer with the folder below it. What
+ * that was like before a run lies beside the layer.
+ */
 const ON_A_WORKSPACE: Expectation["descriptors"] = {
-  most: 16,
+  most: 17,
   leadTo: new RegExp(`${DESCRIPTORS.first.leadTo.source}|^/workspace/upper$`),
 };
 
