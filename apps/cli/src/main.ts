@@ -19,7 +19,7 @@ const SCHEMAS_USED_ONCE = {
 export async function main(args: readonly string[]): Promise<void> {
   const version = readVersion();
   const asJson = wantsJson(args);
-  watchReader();
+  watchReader(asJson);
   if (args[0] === "-v" || args[0] === "--version") return void process.stdout.write(`${version}\n`);
   if (args[0] !== "up") Object.assign(globalThis, { __zod_globalConfig: SCHEMAS_USED_ONCE });
   try {

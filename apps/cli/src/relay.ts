@@ -48,9 +48,14 @@ async function passInput(remote: Process): Promise<void> {
   } catch {}
 }
 
-/** Waits until the bytes are out. After an error it waits for good: `whenReaderLeaves` ends us. */
+/**
+ * Waits until the bytes are out. After an error of standard output it waits for good: `whenReaderLeaves`
+ * ends us. What standard error does not take is passed over, for the sake of the rest.
+ */
 export function writeOut(stream: NodeJS.WriteStream, data: Uint8Array): Promise<void> {
-  return new Promise((resolve) => stream.write(data, (error) => error ?? resolve()));
+  const mayFail = stream === process.stderr;
+  if (mayFail && stream.errored) return Promise.resolve();
+  return new Promise((resolve) => stream.write(data, (error) => (error && !mayFail ? error : resolve())));
 }
 
 /** As a shell reports it. */

@@ -26,7 +26,6 @@ async function events({ follow, after, json }: Options): Promise<void> {
   }
   const { withClient } = await import("../connect.ts");
   process.on("SIGINT", () => process.exit(130));
-  process.stdout.on("error", () => process.exit(0));
   const say = (event: Event) => process.stdout.write(`${json ? JSON.stringify(event) : line(event)}\n`);
   await withClient(async (client) => {
     let seq = Number(after ?? 0);
