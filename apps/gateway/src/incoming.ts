@@ -73,6 +73,8 @@ export function wholeOf(incoming: IncomingMessage, atMost: number): Promise<Uint
 export function discardRest(incoming: IncomingMessage): void {
   if (incoming.complete || incoming.destroyed) return;
   let unwanted = 0;
+  // While a reader that failed half-way still listens for it, nothing flows.
+  incoming.removeAllListeners("readable");
   incoming.on("data", (chunk: Uint8Array) => {
     unwanted += chunk.length;
     if (unwanted > MOST_UNWANTED_BYTES) incoming.socket.destroy();
