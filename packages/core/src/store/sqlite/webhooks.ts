@@ -74,10 +74,12 @@ export function webhookCommands(connection: Connection): WebhookStore {
     },
 
     async advanceWebhook(webhookId, cursorSeq) {
-      const moved = prepare(
-        `UPDATE webhooks SET cursor_seq = ?, attempts = 0, last_error = NULL, next_attempt_at_ms = 0
-         WHERE id = ? AND cursor_seq < ? RETURNING id`,
-      ).get(cursorSeq, webhookId, cursorSeq);
+      const moved = write(() =>
+        prepare(
+          `UPDATE webhooks SET cursor_seq = ?, attempts = 0, last_error = NULL, next_attempt_at_ms = 0
+           WHERE id = ? AND cursor_seq < ? RETURNING id`,
+        ).get(cursorSeq, webhookId, cursorSeq),
+      );
       return moved !== undefined;
     },
 
