@@ -36,7 +36,9 @@ it("AZ-3 knows at once that a key was revoked, here and through another connecti
   }
 });
 
-it("reads again only after a write, and not for events", () => {
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+it("reads again only after a write, and not for events", async () => {
   const [here, elsewhere] = twoOfOneFile(openConnection);
   let reads = 0;
   const look = () => here.remember("sandboxes", "it", () => ++reads);
@@ -48,8 +50,25 @@ it("reads again only after a write, and not for events", () => {
   here.commitSoon(() => {});
   expect(look()).toBe(3);
   elsewhere.write(() => elsewhere.prepare("INSERT INTO meta (key, value) VALUES ('a', 'b')").run());
+  await nextTurn();
   expect(look()).toBe(4);
   expect(look()).toBe(4);
+});
+
+it("AZ-3 looks for others' writes once a turn, and again with every key", async () => {
+  const [here, elsewhere] = twoOfOneFile(openConnection);
+  const writeElsewhere = () => elsewhere.write(() => elsewhere.prepare("DELETE FROM meta").run());
+  elsewhere.write(() => elsewhere.prepare("INSERT INTO meta (key, value) VALUES ('a', 'b')").run());
+  let reads = 0;
+  const look = (topic: "keys" | "sandboxes") => here.remember(topic, "it", () => ++reads);
+  look("sandboxes");
+  writeElsewhere();
+  expect(look("sandboxes"), "of the same moment").toBe(1);
+  expect(look("keys"), "a key is always looked for").toBe(2);
+  expect(look("sandboxes"), "and what was remembered before it is gone").toBe(3);
+  elsewhere.write(() => elsewhere.prepare("INSERT INTO meta (key, value) VALUES ('c', 'd')").run());
+  await nextTurn();
+  expect(look("sandboxes")).toBe(4);
 });
 
 it("keeps who holds a key while sandboxes come and go, and forgets it with any change of a key", async () => {

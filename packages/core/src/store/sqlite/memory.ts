@@ -16,16 +16,27 @@ export interface Memory {
  * `PRAGMA data_version` is another number once any other connection, of this process or another,
  * has committed; what this connection commits it does not count, and `forget` is for that. So a
  * key revoked elsewhere is refused here by the very next request, as if nothing were remembered.
- * Values are shared between callers, who never change them.
+ * The look takes two locks, so a request looks once: with its key, which comes first. What it asks
+ * for in the same turn of the event loop is of the same moment. Values are shared between callers,
+ * who never change them.
  */
 export function createMemory(dataVersion: StatementSync): Memory {
   const topics = { keys: new Map<string, unknown>(), sandboxes: new Map<string, unknown>() };
   let version: unknown;
+  let hasLooked = false;
+  const look = (): void => {
+    const { data_version: now } = dataVersion.get() as { data_version: number };
+    if (now !== version) for (const one of Object.values(topics)) one.clear();
+    version = now;
+    if (hasLooked) return;
+    hasLooked = true;
+    setImmediate(() => {
+      hasLooked = false;
+    });
+  };
   return {
     remember<T>(topic: Topic, key: string, read: () => T): T {
-      const { data_version: now } = dataVersion.get() as { data_version: number };
-      if (now !== version) for (const one of Object.values(topics)) one.clear();
-      version = now;
+      if (topic === "keys" || !hasLooked) look();
       const known = topics[topic];
       if (known.size >= MOST_REMEMBERED) known.clear();
       if (known.has(key)) return known.get(key) as T;
