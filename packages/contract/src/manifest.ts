@@ -47,6 +47,8 @@ export const manifestSchema = z.strictObject({
   /** Whether it can show a sandbox a folder of this machine that others also work on. */
   volumes: z.boolean().optional(),
   persistence: z.array(z.enum(["ephemeral", "persistent", "checkpoint"])).min(1),
+  /** Whether nothing is left of an ephemeral sandbox when the gateway's own machine loses its power. */
+  endsWithThisMachine: z.boolean().optional(),
   /**
    * Who holds network rules: `enforced` by our guard, by the `provider`, only `advisory`, or
    * `none`. Security facets fail closed: less than asked is no candidate.

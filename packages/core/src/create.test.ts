@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type ErrorCode, SandboxerError } from "@sandboxer/contract";
+import { type ErrorCode, type Manifest, SandboxerError } from "@sandboxer/contract";
 import { expect, it, onTestFinished } from "vitest";
 import { openers } from "../test/gateway.ts";
 import { refusal, stillHeld } from "../test/outcomes.ts";
@@ -73,6 +73,24 @@ it("takes down the box and fails the row when settling cannot be written", async
   await refusal(core.create(principal, { name: "dev" }), "internal");
   expect(await plain.list({ installationId: "any" })).toEqual([]);
   expect(await store.listUnfinished()).toEqual([]);
+});
+
+it("RE-12 waits for the disk unless a power cut leaves nothing of it anyway", async () => {
+  const { store, principal } = await openGateway();
+  const settled: (boolean | undefined)[] = [];
+  const settleCreate: typeof store.settleCreate = (settle) => {
+    settled.push(settle.endsWithThisMachine);
+    return store.settleCreate(settle);
+  };
+  for (const endsWithThisMachine of [true, undefined]) {
+    const persistence: Manifest["persistence"] = ["ephemeral", "persistent"];
+    const manifest: Partial<Manifest> = { endsWithThisMachine, facets: ["stop"], persistence };
+    const extensions = [createPlainExtension(join(temporaryFolder(), "plain"), manifest)];
+    const core = await createCore({ store: { ...store, settleCreate }, extensions });
+    onTestFinished(() => core.close());
+    for (const each of persistence) await core.create(principal, { persistence: each });
+  }
+  expect(settled).toEqual([true, false, false, false]);
 });
 
 it("is not judged by the reconciler while it is slow", async () => {

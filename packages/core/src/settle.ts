@@ -23,6 +23,7 @@ export async function settle(
     const running = await house.store.settleCreate({
       sandboxId: sandbox.id,
       claimed,
+      endsWithThisMachine: endsWithThisMachine(house, sandbox, extensionId),
       location,
       bestEffort: [...box.bestEffort, ...unsafe],
       startedAtMs: house.clock.nowMs(),
@@ -45,6 +46,10 @@ export async function settle(
     await discard(house, extensionId, box.ref);
     throw await fail(house, sandbox, SandboxerError.from(thrown), attempts);
   }
+}
+
+function endsWithThisMachine({ registry }: House, { spec }: Sandbox, extensionId: string): boolean {
+  return spec.persistence === "ephemeral" && registry.get(extensionId).manifest.endsWithThisMachine === true;
 }
 
 /** Recorded on the sandbox, in its receipt and in the event of its creation. */

@@ -20,8 +20,9 @@ export type { Viewer } from "./viewer.ts";
  * is deliberately no `transaction(fn)`: a networked database could not offer it to this code.
  *
  * What has been answered outlives a power cut, but for `beginCreate`, `beginDestroy`,
- * `ensureAttachment` and `appendEvents`: they outlive this process when they are answered, and a
- * power cut a moment later. docs/decisions/0005 says why that is enough.
+ * `ensureAttachment`, `appendEvents` and the `settleCreate` of what a power cut ends: they outlive
+ * this process when they are answered, and a power cut a moment later. docs/decisions/0005 says
+ * why that is enough.
  */
 export interface Store
   extends KeyStore,
@@ -156,6 +157,8 @@ export class LabelTaken extends Error {
 export interface SettleCreate {
   /** Its answer is to be remembered under a claim. */
   readonly claimed?: boolean;
+  /** A power cut ends it, so it is told of before the disk has its row. */
+  readonly endsWithThisMachine?: boolean;
   readonly sandboxId: string;
   readonly location: Location;
   readonly bestEffort: readonly string[];

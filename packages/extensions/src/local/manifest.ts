@@ -26,6 +26,7 @@ export const manifest: Manifest = {
   workspaces: ["read-only", "read-write", "copy-on-write", "mirror", "remote"],
   volumes: true,
   persistence: ["ephemeral", "persistent", "checkpoint"],
+  endsWithThisMachine: true,
   // A network namespace with loopback alone, or with a way that leads to the guard and nowhere else.
   egress: "enforced",
   // The guard puts them in; inside there are placeholders.

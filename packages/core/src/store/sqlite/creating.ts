@@ -37,7 +37,8 @@ export function creatingCommands(connection: Connection): Pick<Store, "beginCrea
     },
 
     async settleCreate(settle) {
-      return commit(() => {
+      const isToldAtOnce = settle.endsWithThisMachine && !settle.claimed;
+      return (isToldAtOnce ? commitSoon : commit)(() => {
         const row = prepare(
           `UPDATE sandboxes SET state = 'running', extension_id = ?, host_id = ?, ref = ?,
              best_effort = ?, started_at_ms = ?, metered_until_ms = ?, expires_at_ms = ?,
