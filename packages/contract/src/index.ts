@@ -185,6 +185,7 @@ export {
   orgListSchema,
   orgSchema,
 } from "./org.ts";
+export { PLACEHOLDER_MARK } from "./placeholder.ts";
 export { type ByteStream, type Ports, portSchema } from "./ports.ts";
 export {
   type CreatePreviewBody,

@@ -1,6 +1,5 @@
 import type { Socket } from "node:net";
 import type { Terms } from "@sandboxer/contract";
-import { createStrangers } from "../secrets/strangers.ts";
 import { fillOrders } from "./budgets.ts";
 import { createDiary, type Diary } from "./diary.ts";
 import { Opening } from "./opening.ts";
@@ -14,7 +13,6 @@ import { changeWard, createWard, type Noted, nextEnd, type Protection, policyAt,
 export class Decider {
   readonly #parts: GuardParts;
   readonly #wards = new Map<string, Ward>();
-  readonly #strangers = createStrangers();
   readonly #diary: Diary;
   readonly #tunnels: Tunnels;
   readonly #opening: Opening;
@@ -23,9 +21,8 @@ export class Decider {
     this.#parts = parts;
     this.#diary = createDiary(parts.note);
     this.#tunnels = new Tunnels(parts.relay, this.#diary);
-    const { isForeign } = this.#strangers;
     const wardOf = (sandbox: string) => this.#wards.get(sandbox);
-    this.#opening = new Opening({ ...parts, isForeign, wardOf, diary: this.#diary, tunnels: this.#tunnels });
+    this.#opening = new Opening({ ...parts, wardOf, diary: this.#diary, tunnels: this.#tunnels });
   }
 
   protect(protection: Protection): void {
@@ -33,7 +30,6 @@ export class Decider {
     const ward = createWard(protection);
     this.#wards.set(sandbox, ward);
     this.#lookAgainLater(ward);
-    this.#strangers.learn(sandbox, protection.secrets);
     this.#parts.relay.order({ op: "watch", sandbox, socket, agent: protection.hasAgent });
     for (const order of fillOrders(ward)) this.#parts.relay.order(order);
   }
@@ -42,7 +38,6 @@ export class Decider {
     const ward = this.#wards.get(sandbox);
     if (!ward) return;
     changeWard(ward, terms);
-    this.#strangers.learn(sandbox, terms.secrets);
     for (const order of fillOrders(ward)) this.#parts.relay.order(order);
     this.#tunnels.closeLost(ward);
     this.#lookAgainLater(ward);

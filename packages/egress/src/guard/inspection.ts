@@ -38,7 +38,6 @@ export interface InspectionParts {
   readonly resolve: Resolve;
   /** Whom to believe on the far side. */
   readonly trust: SecureContext;
-  readonly isForeign: (sandbox: string, word: string) => boolean;
   note(sandbox: string, call: Noted): void;
   misused(sandbox: string, misuse: Misuse): void;
   readonly ask: Questions["ask"];
@@ -57,7 +56,6 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
     parts.note(ward.sandbox, { atMs: Date.now(), host, port, via, ...seen, ...whose, ...rest });
     if (misuse) parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse });
   };
-  const isForeign = (word: string) => parts.isForeign(ward.sandbox, word);
   const upstreams: Upstreams = new Map();
   try {
     const client = await readable(socket, inspected);
@@ -98,7 +96,7 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
             parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse }),
         };
         const put = putHeaders(ward, asked, head);
-        return passGate({ book, users, uid, scheme, isForeign, dlp }, asked, put);
+        return passGate({ book, users, uid, scheme, dlp }, asked, put);
       },
       reach: (where, cidrs) => reach(where, cidrs, inspected, parts, upstreams),
       asking: (asked) => {

@@ -26,6 +26,5 @@ export interface GuardParts {
 export interface DecidingParts extends GuardParts {
   readonly diary: Diary;
   readonly tunnels: Tunnels;
-  readonly isForeign: (sandbox: string, word: string) => boolean;
   wardOf(sandbox: string): Ward | undefined;
 }

@@ -12,7 +12,7 @@ export function readRequests(
   inspected: Inspected,
   decision?: Decision,
 ): void {
-  const { tunnels, resolve, trust, misused, questions, isForeign } = parts;
+  const { tunnels, resolve, trust, misused, questions } = parts;
   const { ward, uid, place, binary } = inspected;
   const stillAllowed = () => {
     const wanted = place && { ...place, binary };
@@ -22,7 +22,7 @@ export function readRequests(
   tunnels.keep(ward, tunnel, { stillAllowed });
   tunnels.charge(ward, tunnel, place);
   const charge = (asked: Asked) => tunnels.charge(ward, tunnel, asked);
-  const given = { resolve, trust, note: noteIn(parts), misused, isForeign, ask: questions.ask, charge };
+  const given = { resolve, trust, note: noteIn(parts), misused, ask: questions.ask, charge };
   tunnels.read(tunnel, (socket) => void inspect(socket, inspected, given));
 }
 

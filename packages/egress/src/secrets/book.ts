@@ -1,5 +1,6 @@
 import { type GuardedSecret, type Misuse, parseHostPattern, type SecretBinding } from "@sandboxer/contract";
 import { compilePath } from "../policy/path.ts";
+import { FOREIGN } from "./foreign.ts";
 import { formsOf } from "./forms.ts";
 import type { Needle } from "./scan.ts";
 
@@ -39,7 +40,7 @@ export interface Loss {
 export interface Book {
   readonly secrets: readonly BookedSecret[];
   isBoundTo(host: string, port: number): boolean;
-  /** Every form of every placeholder and of every value: none of it leaves by itself. */
+  /** Every form of every placeholder, its own or not, and of every value: none of it leaves by itself. */
   readonly losses: readonly Needle<Loss>[];
   /** Every form of every value, with what stands for it inside. */
   readonly masks: readonly Needle<Buffer>[];
@@ -50,16 +51,18 @@ export function openBook(given: readonly GuardedSecret[]): Book {
   return {
     secrets,
     isBoundTo: (host, port) => secrets.some((secret) => secret.isBoundTo(host, port)),
-    losses: given.flatMap((one) =>
-      partsOf(one).flatMap(({ placeholder, value }) => [
-        ...needlesOf(placeholder, { secret: one.name, what: "placeholder" }),
-        ...(value === undefined ? [] : needlesOf(value, { secret: one.name, what: "value" })),
-      ]),
-    ),
+    losses: [...given.flatMap(lossesOf), ...FOREIGN],
     masks: given
       .flatMap(partsOf)
       .flatMap(({ placeholder, value }) => (value === undefined ? [] : masksOf(value, placeholder))),
   };
+}
+
+function lossesOf(one: GuardedSecret): Needle<Loss>[] {
+  return partsOf(one).flatMap(({ placeholder, value }) => [
+    ...needlesOf(placeholder, { secret: one.name, what: "placeholder" }),
+    ...(value === undefined ? [] : needlesOf(value, { secret: one.name, what: "value" })),
+  ]);
 }
 
 /** A key that signs has several words, none of which leaves by itself. */

@@ -13,6 +13,9 @@ export function formsOf(text: string): Form[] {
   const found = new Map<string, Form["kind"]>([[text, "raw"]]);
   const add = (form: string, kind: Form["kind"]) => found.has(form) || found.set(form, kind);
   add(JSON.stringify(text).slice(1, -1), "raw");
+  const units = [...plain].map((byte) => byte.toString(16).padStart(4, "0"));
+  for (const form of [units, units.map((unit) => unit.toUpperCase())])
+    add(form.map((unit) => `\\u${unit}`).join(""), "raw");
   const escaped = encodeURIComponent(text);
   for (const form of [escaped, escaped.replaceAll(/%../g, (two) => two.toLowerCase())]) add(form, "url");
   add(escaped.replaceAll("%20", "+"), "url");

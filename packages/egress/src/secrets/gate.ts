@@ -7,13 +7,11 @@ import { userMayUse } from "../policy/users.ts";
 import { type Masking, maskingOf } from "./answer.ts";
 import { kindOf } from "./body.ts";
 import type { Book } from "./book.ts";
+import { refuseForeign } from "./foreign.ts";
 import { type Filling, fillHeaders, fillTarget } from "./head.ts";
 import { type OutgoingBody, outgoingBody, wholeBody } from "./outgoing.ts";
 import { findSigned } from "./resign.ts";
-import { Refused, Stopped } from "./stopped.ts";
-
-/** Whether a word is a placeholder of a sandbox other than this. */
-export type IsForeign = (word: string) => boolean;
+import { Refused } from "./stopped.ts";
 
 /** A request as it goes out. */
 export interface Filled {
@@ -30,21 +28,27 @@ export interface GateParts {
   readonly users: GuardedUsers;
   readonly uid: number;
   readonly scheme: "http" | "https";
-  readonly isForeign: IsForeign;
   /** Absent where only the sandbox's own secrets are looked for. */
   readonly dlp?: DlpParts | undefined;
 }
 
-const WORD = /[\w.-]{24,}/g;
-
 /** Puts the secrets into a request where they belong. Throws where one would go elsewhere. */
 export async function passGate(parts: GateParts, asked: AskedRequest, head: Head): Promise<Filled> {
-  const { book, users, uid, scheme, isForeign, dlp } = parts;
-  refuseForeign(isForeign, asked, head);
+  const { book, users, uid, scheme, dlp } = parts;
   const { path, query, host, port } = asked;
+  const kind = kindOf(valuesOf(head, "content-type")[0]);
+  const coding = valuesOf(head, "content-encoding").join(",").trim().toLowerCase() || "identity";
+  const facts = { kind, coding, dlp };
   if (book.secrets.length === 0 && !dlp) {
+    refuseForeign(asked, head);
+    const filling = { usable: [], losses: book.losses, to: asked };
     const target = query ? `${path}?${query}` : path;
-    return { head, target, body: async (stream) => ({ stream }), masking: () => undefined };
+    return {
+      head,
+      target,
+      body: (source) => outgoingBody(filling, facts, source),
+      masking: () => undefined,
+    };
   }
   if (valuesOf(head, "upgrade").length > 0 && (dlp || book.isBoundTo(host, port))) {
     throw new Refused("what follows an upgrade is not read, and what goes to this host has to be");
@@ -57,10 +61,7 @@ export async function passGate(parts: GateParts, asked: AskedRequest, head: Head
   const sifted = dlp ? await siftHead(dlp, filling, asked, given) : { headers: given, query };
   const hasSecrets = book.secrets.length > 0;
   const headers = fillHeaders(filling, hasSecrets ? readable(sifted.headers) : sifted.headers);
-  const kind = kindOf(valuesOf(head, "content-type")[0]);
-  const coding = valuesOf(head, "content-encoding").join(",").trim().toLowerCase() || "identity";
   const target = fillTarget(filling, { path, query: sifted.query });
-  const facts = { kind, coding, dlp };
   const whole = signing?.needsBody;
   return {
     head: { ...head, headers },
@@ -94,11 +95,4 @@ function readable(headers: Head["headers"]): Head["headers"] {
     ...headers.filter(([name]) => name.toLowerCase() !== "accept-encoding"),
     ["Accept-Encoding", "identity"],
   ];
-}
-
-function refuseForeign(isForeign: IsForeign, { path, query }: AskedRequest, { headers }: Head): void {
-  const texts = [...headers.map(([, value]) => ({ text: value, place: "header" as const }))];
-  for (const { text, place } of [...texts, { text: `${path}?${query}`, place: "query" as const }]) {
-    if (text.match(WORD)?.some(isForeign)) throw new Stopped({ secret: "", what: "foreign" }, place);
-  }
 }

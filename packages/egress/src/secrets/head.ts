@@ -23,11 +23,16 @@ export function fillHeaders(filling: Filling, headers: Headers): Headers {
 }
 
 function fillHeader(filling: Filling, place: Place, value: string): string {
+  const basic = basicOf(value);
+  if (!basic) return fill(filling, place, value);
+  const filled = fill(filling, place, basic.plain);
+  return filled === basic.plain ? value : basic.scheme + Buffer.from(filled, "latin1").toString("base64");
+}
+
+/** A name and a password, as servers read them. */
+export function basicOf(value: string): { scheme: string; plain: string } | undefined {
   const [, scheme = "", coded] = /^(Basic\s+)([A-Za-z0-9+/]+={0,2})$/i.exec(value) ?? [];
-  if (coded === undefined) return fill(filling, place, value);
-  const plain = Buffer.from(coded, "base64").toString("latin1");
-  const filled = fill(filling, place, plain);
-  return filled === plain ? value : scheme + Buffer.from(filled, "latin1").toString("base64");
+  return coded === undefined ? undefined : { scheme, plain: Buffer.from(coded, "base64").toString("latin1") };
 }
 
 /** The target as it goes out. A path holds no secret, ever. */
@@ -46,7 +51,11 @@ export function fillTarget(filling: Filling, { path, query }: Target): string {
   return `${path}?${pairs.join("&")}`;
 }
 
-function refuseLosses({ losses }: Filling, text: string, place: Place["in"] | "path"): void {
+export function refuseLosses(
+  { losses }: Pick<Filling, "losses">,
+  text: string,
+  place: Place["in"] | "path",
+): void {
   const found = findFirst(Buffer.from(text, "latin1"), losses);
   if (found) throw new Stopped(found.needle.means, place);
 }
