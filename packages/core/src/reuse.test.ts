@@ -100,6 +100,23 @@ describe("labelled reuse", () => {
     await refusal(core.create(one, { ...shared, visibility: "team" }), "invalid_request");
   });
 
+  it("asks before somebody else joins where attaching is marked, and not who is in it", async () => {
+    const gateway = await openGateway();
+    const { core, principal } = gateway;
+    const shared: CreateBody = { reuse: { scope: "shared", key: "ci" } };
+    const marked: CreateBody = { ...shared, approvals: ["sandbox.attach"] };
+    const [one, two] = [await withChild(gateway), await withChild(gateway)];
+    const { id } = await core.create(one, marked);
+    expect((await core.create(one, marked)).id, "it is its own").toBe(id);
+    const { details } = await refusal(core.create(two, marked), "approval_required");
+    const events = await gateway.store.listEvents(principal.orgId, 0, 100);
+    expect(events.filter(({ type }) => type === "sandbox.reused")).toHaveLength(1);
+    await core.decideApproval(principal, String(details.approvalId), { decision: "approve" });
+    expect((await core.create(two, marked)).id).toBe(id);
+    const open = await core.create(one, shared);
+    expect((await core.create(two, shared)).id, "control: nobody marked it").toBe(open.id);
+  });
+
   it("holds a narrower key to its rights, also with what is there", async () => {
     const gateway = await openGateway();
     const shared: CreateBody = { reuse: { scope: "shared", key: "ci" }, extensions: ["plain"] };
