@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, rename, rm, symlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { kernelPackage } from "./kernel-package.ts";
 
 const run = promisify(execFile);
 /** Not while another test installs packages, and brings apt's lists up to date for that. */
@@ -60,12 +61,13 @@ export function testCache(): string {
   return join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "sandboxer-tests");
 }
 
-/** The package that `linux-image-amd64` stands for today. */
+/** Debian's newest kernel that is good for anything. */
 export async function newestKernelPackage(): Promise<string> {
   const { stdout } = await apt("apt-cache", ["depends", "linux-image-amd64"]).catch(() => ({ stdout: "" }));
   const name = /Depends: (linux-image-\S+)/.exec(stdout)?.[1];
   if (!name) throw new Error("apt knows no linux-image-amd64: `apt-get update` as root");
-  return name;
+  const known = await apt("apt-cache", ["pkgnames", "linux-image-"]);
+  return kernelPackage(name, known.stdout.split("\n"));
 }
 
 const UNPACK = `

@@ -35,6 +35,17 @@ describe(
       expect(result.console).toContain("Kernel panic");
     });
 
+    it("PO-3 has a kernel that can make folders when the map of free blocks was forgotten", async () => {
+      // What reading a few large files does to a machine with little memory, at once.
+      const script = `
+        truncate -s 64M /tmp/image && mkfs.ext4 -q /tmp/image && mkdir /tmp/disk
+        busybox mount -o loop /tmp/image /tmp/disk && mkdir /tmp/disk/one && sync
+        echo 3 > /proc/sys/vm/drop_caches; mkdir /tmp/disk/two && ls -1 /tmp/disk`;
+      const result = await inGuest(given.qemu, { script });
+      expect(result.report, result.console).toContain("one\ntwo\n");
+      expect(result.status, result.console).toBe(0);
+    });
+
     it("is ended when it takes too long, and leaves nothing", async () => {
       // Other files have guests at the same time: this one is in a folder of its own.
       const place = mkdtempSync(join(process.env.SANDBOXER_RUN_DIRECTORY || tmpdir(), "brief-"));

@@ -15,8 +15,11 @@ export interface MachineParts {
   readonly endsWithinMs: number;
 }
 
-/** On a busy machine an emulated timer can look dead to a kernel that tests it. */
-const KERNEL_OPTIONS = "console=ttyS0 quiet panic=-1 no_timer_check";
+/**
+ * A kernel that stumbles is to be seen, and not to go on half. On a busy machine an emulated timer can
+ * look dead to a kernel that tests it.
+ */
+const KERNEL_OPTIONS = "console=ttyS0 quiet oops=panic panic=-1 no_timer_check";
 
 /** A virtual machine without any network device: it talks by two serial lines and ends by itself, or is ended. */
 export async function runMachine(parts: MachineParts): Promise<{ ended: boolean; complaint: string }> {

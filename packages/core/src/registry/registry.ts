@@ -109,7 +109,8 @@ function pricedManifest(manifest: Manifest, prices: Prices): Manifest {
 function refuseUnsafe({ manifest: { id } }: Extension, probe: Probe): Probe {
   const { status, findings, unsafe } = probe;
   if (status !== "offer" || !unsafe || unsafe.length === 0) return probe;
-  const fix = `Update it. To use it all the same: allowUnsafeRuntime: [${id}] in the configuration; each sandbox then says so.`;
+  const fixes = findings.flatMap((one) => (!one.ok && unsafe.includes(one.message) ? one.fix : []));
+  const fix = `${fixes.join(" ") || "Update it."} To use it all the same: allowUnsafeRuntime: [${id}] in the configuration; each sandbox then says so.`;
   return { status: "unavailable", reason: unsafe.join("; "), fix, findings, unsafe };
 }
 

@@ -1,5 +1,6 @@
 import type { Finding, Probe } from "@sandboxer/contract";
 import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
+import { kernelFault } from "../_kit/faulty-kernels.ts";
 import { belowFloor, type Floor, GVISOR_FLOOR, KERNEL_FLOOR, RUNC_FLOOR } from "../_kit/floors.ts";
 import type { DockerApi } from "./api.ts";
 import { findRuntime, type Runtime } from "./runtime.ts";
@@ -31,7 +32,7 @@ async function findDaemon(api: DockerApi): Promise<{ daemon: Finding; judged: Fi
     const { Version: version, KernelVersion: kernel, Components: parts = [] } = body as Version;
     const runc = parts.find(({ Name }) => Name === "runc")?.Version;
     if (status === 200 && version) {
-      const judged = [judge("runc", runc, RUNC_FLOOR), judge("kernel", kernel, KERNEL_FLOOR)];
+      const judged = [judge("runc", runc, RUNC_FLOOR), judgeKernel(kernel)];
       return { daemon: { id, ok: true, message: `docker ${version}` }, judged };
     }
     const fix = "Use docker 20.10 or newer.";
@@ -48,6 +49,11 @@ function judge(name: string, version: string | undefined, floor: Floor): Finding
   const id = `docker.${name}`;
   if (!unsafe) return { id, ok: true, message: `${floor.what} ${version}` };
   return { id, ok: false, message: unsafe, fix: `Update ${floor.what}.` };
+}
+
+function judgeKernel(release: string | undefined): Finding {
+  const fault = kernelFault(release);
+  return fault ? { id: "docker.kernel", ok: false, ...fault } : judge("kernel", release, KERNEL_FLOOR);
 }
 
 function findBoxdBinary(path: string): Finding {

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Finding, Probe } from "@sandboxer/contract";
 import { BOXD_FIX, hasBoxd } from "../_kit/boxd/path.ts";
+import { kernelFault } from "../_kit/faulty-kernels.ts";
 import { belowFloor, KERNEL_FLOOR } from "../_kit/floors.ts";
 import { findKeeping } from "./find-keeping.ts";
 import { findLeaks } from "./find-leaks.ts";
@@ -27,10 +28,21 @@ export async function probeHost(boxdPath: string, isHolding: () => Promise<boole
     await findTools(),
     await findLeaks(),
   );
-  const unsafe = belowFloor(await kernelRelease(), KERNEL_FLOOR);
-  if (unsafe) findings.push({ id: "local.floor", ok: false, message: unsafe, fix: "Use a newer kernel." });
-  if (!lacking) return { status: "offer", findings, ...(unsafe && { unsafe: [unsafe] }) };
+  const against = await findUnsafe();
+  findings.push(...against);
+  const unsafe = against.map(({ message }) => message);
+  if (!lacking) return { status: "offer", findings, ...(unsafe.length > 0 && { unsafe }) };
   return { status: "unavailable", reason: lacking.message, fix: lacking.fix, findings };
+}
+
+/** What is known against this kernel; nothing of it is mended by a setting. */
+async function findUnsafe(): Promise<(Finding & { ok: false })[]> {
+  const old = belowFloor(await kernelRelease(), KERNEL_FLOOR);
+  const fault = kernelFault(await readFile("/proc/version", "utf8").catch(() => ""));
+  return [
+    ...(old ? [{ id: "local.floor", ok: false as const, message: old, fix: "Use a newer kernel." }] : []),
+    ...(fault ? [{ id: "local.fault", ok: false as const, ...fault }] : []),
+  ];
 }
 
 async function kernelRelease(): Promise<string> {
