@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { debianTree, newestKernelPackage } from "./debian-tree.ts";
 
-/** In the order they are loaded: a disk, a filesystem on it, and what a sandbox's root and its disk are made of. */
+/** A disk, a filesystem on it, and what a sandbox's root and its disk are made of. */
 const MODULES = [
   ...["virtio", "virtio_ring", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "virtio_blk"],
   ...["crc32c_generic", "crc16", "mbcache", "jbd2", "ext4", "overlay", "loop"],
@@ -17,7 +17,13 @@ export interface Kernel {
   /** As `uname -r` says it. */
   readonly release: string;
   readonly image: string;
-  readonly modules: readonly { readonly name: string; readonly content: Buffer }[];
+  /** In the order in which they can be loaded. */
+  readonly modules: readonly Module[];
+}
+
+interface Module {
+  readonly name: string;
+  readonly content: Buffer;
 }
 
 /** The newest Debian kernel, fetched and never installed. */
@@ -28,8 +34,23 @@ export async function debianKernel(): Promise<Kernel> {
   return {
     release: basename(compressed).replace("vmlinuz-", ""),
     image: await withoutCompression(compressed),
-    modules: await Promise.all(MODULES.map(async (name) => ({ name, content: await module(tree, name) }))),
+    modules: inOrder(
+      await Promise.all(MODULES.map(async (name) => ({ name, content: await module(tree, name) }))),
+    ),
   };
+}
+
+/** Each after those that it says it needs, which is not the same in every version. */
+function inOrder(modules: readonly Module[]): Module[] {
+  const ordered: Module[] = [];
+  const add = (one: Module): void => {
+    if (ordered.includes(one)) return;
+    const needs = /\0depends=([^\0]*)\0/.exec(one.content.toString("latin1"))?.[1]?.split(",") ?? [];
+    for (const needed of modules) if (needs.includes(needed.name)) add(needed);
+    ordered.push(one);
+  };
+  modules.forEach(add);
+  return ordered;
 }
 
 /**
