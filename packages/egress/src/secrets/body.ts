@@ -1,5 +1,5 @@
-import type { Loss } from "./book.ts";
 import { decoded, type Filling, fill } from "./head.ts";
+import type { Loss } from "./loss.ts";
 import { findFirst, replaceIn } from "./scan.ts";
 import { Stopped } from "./stopped.ts";
 

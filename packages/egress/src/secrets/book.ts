@@ -1,7 +1,8 @@
-import { type GuardedSecret, type Misuse, parseHostPattern, type SecretBinding } from "@sandboxer/contract";
+import { type GuardedSecret, parseHostPattern, type SecretBinding } from "@sandboxer/contract";
 import { compilePath } from "../policy/path.ts";
-import { FOREIGN } from "./foreign.ts";
 import { formsOf } from "./forms.ts";
+import type { Loss } from "./loss.ts";
+import { FOREIGN } from "./mark.ts";
 import type { Needle } from "./scan.ts";
 
 /** Where in a request something stands. */
@@ -28,12 +29,6 @@ export interface BookedSecret {
   /** Of a key that signs: what it signs with, and whether it does so there. */
   readonly signer?: GuardedSecret["signer"];
   readonly signsFor: (to: Destination, scope: Pick<Scope, "region" | "service">) => boolean;
-}
-
-/** What a needle that goes out would give away. */
-export interface Loss {
-  readonly secret: string;
-  readonly what: Misuse["what"];
 }
 
 /** The secrets of one sandbox, ready to be looked for. */

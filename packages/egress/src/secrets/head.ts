@@ -1,6 +1,7 @@
 import type { Head } from "../http/head.ts";
 import type { Target } from "../policy/path.ts";
-import type { BookedSecret, Destination, Loss, Place } from "./book.ts";
+import type { BookedSecret, Destination, Place } from "./book.ts";
+import type { Loss } from "./loss.ts";
 import { findFirst, type Needle } from "./scan.ts";
 import { Stopped } from "./stopped.ts";
 

@@ -1,5 +1,5 @@
 import type { Misuse } from "@sandboxer/contract";
-import type { Loss } from "./book.ts";
+import type { Loss } from "./loss.ts";
 
 /** A request that the rules would allow, and that must not be made all the same. */
 export class Refused extends Error {}
