@@ -165,7 +165,7 @@ function leavesOf(command: Command, above: readonly string[] = []): Map<string, 
   return new Map(own);
 }
 
-const commands = leavesOf(await buildProgram({ version: "0", asJson: true }));
+const commands = leavesOf(await buildProgram("0"));
 const { paths } = documentOf(ROUTES) as { paths: Record<string, Record<string, { "x-way"?: string }>> };
 const routes = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, { "x-way": way }]) =>

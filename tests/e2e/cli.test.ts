@@ -118,11 +118,26 @@ describe("a sandbox that stays", () => {
   });
 });
 
+describe("a group of commands", () => {
+  it.each(["images", "keys", "profiles", "snapshots", "secrets", "volumes", "approvals", "orgs", "webhooks"])(
+    "%s alone lists",
+    async (group) => {
+      const listed = await cli.run([group, "ls"]);
+      expect(await cli.run([group])).toEqual(listed);
+      expect(listed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(ID|NAME|PROFILE) /) });
+      expect(JSON.parse((await cli.run([group, "--json"])).stdout)).toBeInstanceOf(Array);
+    },
+  );
+});
+
 describe("mistakes", () => {
   it.each([
-    [["rnu"], "(Did you mean run?)"],
-    [["run", "--timout", "1s", "true"], "(Did you mean --timeout?)"],
-    [["create", "--ttl", "soon"], "Give a time such as"],
+    [["rnu"], "hint: Did you mean run?"],
+    [["delete", "web"], "hint: Here that is `sandboxer rm`."],
+    [["images", "delete"], "hint: Here that is `sandboxer images rm`."],
+    [["run"], "hint: Name the command to run"],
+    [["run", "--timout", "1s", "true"], "hint: Did you mean --timeout?"],
+    [["create", "--ttl", "soon"], "hint: Give a time such as"],
     [["rm"], "--all"],
     [["run", "--access", "read-only", "--", "true"], "--access is about a folder"],
     [["create", "--allow-sensitive"], "--allow-sensitive is about a folder"],
@@ -130,6 +145,7 @@ describe("mistakes", () => {
     const ended = await cli.run(args);
     expect(ended).toMatchObject({ code: 2, stdout: "" });
     expect(ended.stderr).toContain(advice);
+    expect(ended.stderr, "all of one shape").toMatch(/^error: .+\nhint: .+\n$/);
   });
 
   it("include more processors than there are, said by who lacks them", async () => {
@@ -139,6 +155,15 @@ describe("mistakes", () => {
     expect(error.code).toBe("no_candidate");
     expect(JSON.stringify(error)).toMatch(/has \d+ processors; 4000 are asked/);
   });
+
+  it.each([[["rnu", "--json"]], [["ls", "--json", "more"]], [["create", "--json", "--ttl", "soon"]]])(
+    "%j, found before anything runs, come as JSON too",
+    async (args) => {
+      const ended = await cli.run(args);
+      expect(ended).toMatchObject({ code: 2, stdout: "" });
+      expect(JSON.parse(ended.stderr)).toMatchObject({ error: { code: "invalid_request" } });
+    },
+  );
 
   it("come as JSON where that is asked", async () => {
     const ended = await cli.run(["exec", "nobody", "--json", "--", "true"]);

@@ -97,19 +97,3 @@ export function volume(text: string, before: Mounts = []): Mounts {
   if (!name || !target) throw new InvalidArgumentError("Give a volume as name:/path/inside.");
   return [...before, { volume: name, target }];
 }
-
-/** Says what to do where an argument is missing. */
-export function whenMissing(advice: string): {
-  outputError(text: string, write: (text: string) => void): void;
-} {
-  return {
-    outputError: (text, write) =>
-      write(text.includes("missing required argument") ? `${text}(${advice})\n` : guided(text)),
-  };
-}
-
-/** What is near no word that is known leads to those that are. */
-export function guided(text: string): string {
-  const isUnknown = /^error: (?:unknown option|unknown command|too many arguments)/.test(text);
-  return isUnknown && !text.includes("Did you mean") ? `${text}(--help shows what there is)\n` : text;
-}

@@ -24,7 +24,7 @@ export async function main(args: readonly string[]): Promise<void> {
   if (args[0] !== "up") Object.assign(globalThis, { __zod_globalConfig: SCHEMAS_USED_ONCE });
   try {
     const { runProgram } = await import("./program.ts");
-    await runProgram(args, { version, asJson });
+    await runProgram(args, version);
   } catch (error) {
     const { report } = await import("./report.ts");
     process.exit(report(error, asJson));

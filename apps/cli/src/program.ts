@@ -1,5 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError } from "commander";
-import { guided } from "./arguments.ts";
+import { Command, CommanderError } from "commander";
 import { completeHelp } from "./help.ts";
 import { separated } from "./separate.ts";
 
@@ -86,15 +85,9 @@ function headingOf(name: string): string {
   return Object.keys(GROUPS).find((heading) => name in (GROUPS[heading] ?? {})) ?? "Others:";
 }
 
-interface Saying {
-  readonly version: string;
-  /** Errors are then said by whoever runs the program. */
-  readonly asJson: boolean;
-}
-
 /** With all of its commands, or with these. */
 export async function buildProgram(
-  { version, asJson }: Saying,
+  version: string,
   wanted: readonly (() => Promise<CommandModule>)[] = Object.values(COMMANDS),
 ): Promise<Command> {
   const program = new Command("sandboxer")
@@ -103,10 +96,8 @@ export async function buildProgram(
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
-    .configureOutput({
-      writeErr: (text) => asJson || process.stderr.write(text),
-      outputError: (text, write) => write(guided(text)),
-    })
+    // Said by whoever runs the program, as everything else that goes wrong is.
+    .configureOutput({ outputError() {} })
     .addHelpText("after", EXAMPLES);
   const modules = new Set(await Promise.all(wanted.map((load) => load())));
   for (const module of modules) module.register(program);
@@ -115,22 +106,25 @@ export async function buildProgram(
   return program;
 }
 
-/** Misuse of the command line; `invalid_request` has the same in the error table. */
+/** Nothing was named: what there is has been shown instead. `invalid_request` has the same in the error table. */
 const USAGE_EXIT_CODE = 2;
 
-export async function runProgram(args: readonly string[], saying: Saying): Promise<void> {
+export async function runProgram(args: readonly string[], version: string): Promise<void> {
   // What completes words must know them all.
   const named = args[0] === "completion" ? undefined : COMMANDS[args[0] ?? ""];
-  const program = await buildProgram(saying, named && [named]);
+  const program = await buildProgram(version, named && [named]);
   try {
+    // A command without others below it takes every word as its own.
+    if (!named || program.commands.some(({ commands }) => commands.length > 0)) {
+      (await import("./mistakes.ts")).refuseUnknownWord(program, args);
+    }
     await program.parseAsync(wordsFor(program, args), { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) process.exit(0);
-    // Commander has said what it found wrong itself; what a command found, nobody has yet.
-    if (!saying.asJson && !(error instanceof InvalidArgumentError)) process.exit(USAGE_EXIT_CODE);
-    const { SandboxerError } = await import("@sandboxer/contract");
-    throw new SandboxerError("invalid_request", error.message.replace(/^error: /, ""));
+    if (error.code === "commander.help") process.exit(USAGE_EXIT_CODE);
+    const { asOurs } = await import("./mistakes.ts");
+    throw asOurs(error, program, args);
   }
 }
 

@@ -14,7 +14,7 @@ export function register(program: Command): void {
     .command("approvals")
     .description("decide what waits for your word: connections, operations and elevations");
   approvals
-    .command("ls")
+    .command("ls", { isDefault: true })
     .description("list what waits")
     .option("--all", "also what was decided or ran out")
     .option("--json", "print everything")

@@ -4,7 +4,7 @@ export function register(program: Command): void {
   program
     .command("audit")
     .description("hold the log to its word")
-    .command("verify")
+    .command("verify", { isDefault: true })
     .description("walk the whole log and say whether it is as it was written")
     .option("--json", "print the outcome as JSON")
     .action(verify);

@@ -1,6 +1,6 @@
 import type { Exit, Process } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, variable, whenMissing } from "../arguments.ts";
+import { durationMs, variable } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
 import { whenReaderLeaves } from "../reader.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay } from "../relay.ts";
@@ -30,7 +30,6 @@ export function register(program: Command): void {
     .option("-d, --detach", "leave it running and print its process id")
     .option("--as <attachment>", "act through this attachment, as in att_…")
     .option("--json", "give errors as JSON")
-    .configureOutput(whenMissing("name both, as in: sandboxer exec build -- ls -la"))
     .addHelpText("after", "\nExample:\n  $ sandboxer exec build --cwd /tmp -- sh -c 'ls -la'")
     .action(exec);
 }

@@ -7,7 +7,7 @@ const JSON_OPTION = ["--json", "print everything about it; give errors as JSON"]
 export function register(program: Command): void {
   const images = program.command("images").description("list, pull, import, remove and prune images");
   images
-    .command("ls")
+    .command("ls", { isDefault: true })
     .description("list them, newest first")
     .option(...JSON_OPTION)
     .action(ls);

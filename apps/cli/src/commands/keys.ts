@@ -58,7 +58,7 @@ export function register(program: Command): void {
     )
     .action(create);
   keys
-    .command("ls")
+    .command("ls", { isDefault: true })
     .description("list this key and its descendants")
     .option("--json", "print everything")
     .action(ls);

@@ -17,7 +17,11 @@ export function register(program: Command): void {
     .option("--idempotency-key <key>", "asked again with the same, there is still one")
     .option("--json", "print everything about it")
     .action(create);
-  orgs.command("ls").description("list them").option("--json", "print everything").action(ls);
+  orgs
+    .command("ls", { isDefault: true })
+    .description("list them")
+    .option("--json", "print everything")
+    .action(ls);
 }
 
 interface Options {

@@ -14,9 +14,9 @@ export function register(program: Command): void {
   const profiles = program
     .command("profiles")
     .description("what sandboxes can be: list, publish and verify profiles");
-  const add = (name: string, description: string) =>
-    profiles.command(name).description(description).option("--json", "print everything");
-  add("ls", "list profiles").option("-a, --all", "also those that are deprecated").action(ls);
+  const add = (name: string, description: string, isDefault = false) =>
+    profiles.command(name, { isDefault }).description(description).option("--json", "print everything");
+  add("ls", "list profiles", true).option("-a, --all", "also those that are deprecated").action(ls);
   add("show", "print a profile with everything it extends")
     .argument("<profile>", "as in python@2")
     .action(show);

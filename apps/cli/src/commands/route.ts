@@ -18,7 +18,7 @@ export function register(program: Command): void {
   program
     .command("route")
     .description("look at routes without taking one")
-    .command("explain")
+    .command("explain", { isDefault: true })
     .description("say where a create would go, and why nowhere else; starts nothing")
     .option("--profile <ref>", "as in python or python@2")
     .option("--isolation <class>", "the least isolation")

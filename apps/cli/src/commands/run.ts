@@ -1,6 +1,6 @@
 import type { CreateBody, Process } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, list, mebibytes, processors, variable, whenMissing } from "../arguments.ts";
+import { durationMs, list, mebibytes, processors, variable } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
 import { allowance, type NetworkOptions, networkOf } from "../network.ts";
 import { whenReaderLeaves } from "../reader.ts";
@@ -54,7 +54,6 @@ export function register(program: Command): void {
     .option("-t, --tty", "give the command this terminal, and what is typed here")
     .option("--json", "give errors as JSON")
     .passThroughOptions()
-    .configureOutput(whenMissing("name the command to run, as in: sandboxer run -- echo hello"))
     .addHelpText("after", EXAMPLES)
     .action(run);
   addWorkspaceOptions(command);

@@ -32,7 +32,7 @@ export function register(program: Command): void {
     .addHelpText("after", EXAMPLE)
     .action(set);
   secrets
-    .command("ls")
+    .command("ls", { isDefault: true })
     .description("list those this key may use; never what they are")
     .option("--json", "print everything")
     .action(ls);

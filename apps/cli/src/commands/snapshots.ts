@@ -7,7 +7,7 @@ import { span, table } from "../table.ts";
 export function register(program: Command): void {
   const snapshots = program.command("snapshots").description("list, delete, export and import snapshots");
   snapshots
-    .command("ls")
+    .command("ls", { isDefault: true })
     .description("list them, newest first")
     .option("-l, --label <key=value>", "only those with this label; may be given again", label)
     .option("--json", "print everything about them")

@@ -17,7 +17,11 @@ export function register(program: Command): void {
       "\nExample:\n  $ sandboxer volumes create cache\n  $ sandboxer create --volume cache:/home/user/.cache",
     )
     .action(create);
-  volumes.command("ls").description("list them").option("--json", "print everything").action(ls);
+  volumes
+    .command("ls", { isDefault: true })
+    .description("list them")
+    .option("--json", "print everything")
+    .action(ls);
   volumes
     .command("rm")
     .description("delete one with everything in it; not while a living sandbox works on it")

@@ -15,7 +15,7 @@ export function register(program: Command): void {
     .option("--json", "print everything about it")
     .action(create);
   webhooks
-    .command("ls")
+    .command("ls", { isDefault: true })
     .description("list them and how they fare")
     .option("--json", "print everything")
     .action(ls);
