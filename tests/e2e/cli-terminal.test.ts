@@ -182,7 +182,7 @@ describe("mistakes", () => {
   it.each([
     [["rnu"], 2, "Did you mean run?"],
     [["run", "--timeot", "5s", "--", "true"], 2, "Did you mean --timeout?"],
-    [["run", "--frobnicate", "--", "true"], 2, "--help shows what there is"],
+    [["run", "--frobnicate", "--", "true"], 2, "sandboxer run --help` shows what there is"],
     [["run", "--profil", "python", "--", "true"], 2, "Did you mean --profile?"],
     [["run", "--profile", "nosuch", "--", "true"], 66, "profile"],
     [["run"], 2, "sandboxer run -- echo hello"],
