@@ -1,14 +1,13 @@
 // Plain JavaScript, for any Node: `npm install` runs it before Node 24 may be on the path.
-import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { schemasLater } from "./bundle/later.js";
+import { isAnybodyRunning, removeOldParts } from "./bundle/old-parts.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "apps/cli/dist");
 const gate = join(dist, "inputs.json");
-/** A gateway that was started from an earlier bundle may still load a part of it. */
-const KEPT_MS = 7 * 24 * 3_600_000;
 
 /**
  * What the parser of command lines imports and few command lines need. As modules they bring much
@@ -113,19 +112,11 @@ async function bundle(build, parseAst) {
       minify: { compress: true, mangle: false, codegen: true },
     },
   });
-  removeOld(new Set(output.map(({ fileName }) => fileName)));
+  removeOldParts(dist, new Set(output.map(({ fileName }) => fileName)), isAnybodyRunning());
   const inputs = [...sources].map((path) => {
     const { size, mtimeMs } = statSync(join(root, path));
     return [path, size, mtimeMs];
   });
   writeFileSync(`${gate}.new`, JSON.stringify(inputs));
   renameSync(`${gate}.new`, gate);
-}
-
-/** @param {Set<string>} current */
-function removeOld(current) {
-  for (const name of readdirSync(dist)) {
-    const file = join(dist, name);
-    if (!current.has(name) && Date.now() - statSync(file).mtimeMs > KEPT_MS) rmSync(file);
-  }
 }
