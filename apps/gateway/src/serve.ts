@@ -6,6 +6,7 @@ import { SandboxerError } from "@sandboxer/contract";
 import type { E2bFront } from "./e2b/front.ts";
 import type { App } from "./exchange.ts";
 import { type Certificates, createListener } from "./listener.ts";
+import { isLoopback } from "./loopback.ts";
 import type { Previews } from "./previews/previews.ts";
 import { respond } from "./respond.ts";
 import type { Sockets } from "./sockets/upgrade.ts";
@@ -25,7 +26,6 @@ export interface Server {
 }
 
 const GRACE_MS = 5_000;
-const LOOPBACK_HOSTS = ["127.0.0.1", "::1", "localhost"];
 
 /** Who answers: requests, and connections that want to be WebSockets. */
 export interface Answering {
@@ -114,7 +114,7 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
 
 /** Without TLS, keys do not leave this machine unless somebody says that they may. */
 function refuseOpenly({ host, tls, insecure }: Listen): void {
-  if (LOOPBACK_HOSTS.includes(host) || tls || insecure) return;
+  if (isLoopback(host) || tls || insecure) return;
   throw new SandboxerError("invalid_request", `${host} is not loopback: keys would travel in the clear`, {
     hint: "Give --tls-cert and --tls-key, or --insecure where something in front keeps them secret.",
   });

@@ -13,7 +13,7 @@ interface Refusal {
   readonly status: number;
 }
 
-const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 
 /**
  * A page on any website can make a browser on this machine send requests to loopback. A foreign

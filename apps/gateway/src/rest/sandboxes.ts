@@ -33,10 +33,11 @@ export const sandboxRoutes = [
       query: listQuerySchema,
       answer: { type: "json", status: 200, schema: listAnswerSchema },
     },
-    async ({ core, principal, query: { state, limit, after } }) => {
+    async ({ core, principal, query: { state, name, limit, after } }) => {
       const page = await core.list(principal, {
         limit,
         ...(state && { states: state }),
+        ...(name && { name }),
         ...(after && { after }),
       });
       return { ...page, sandboxes: [...page.sandboxes] };
