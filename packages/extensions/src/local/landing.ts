@@ -39,6 +39,6 @@ function judge({ conflicts, ...rest }: Record<string, unknown>): Applied {
   const more = found.length > NAMED_AT_MOST ? `, and ${found.length - NAMED_AT_MOST} more` : "";
   throw new SandboxerError("conflict", `nothing was applied. ${named.join("; ")}${more}`, {
     details: { conflicts: found },
-    hint: "Name the paths to apply, or overwrite with `force`; `diff` shows both sides.",
+    hint: "Name the paths to apply, or overwrite what is here with `force` (`--force`); `diff` shows both sides.",
   });
 }
