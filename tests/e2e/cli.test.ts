@@ -112,7 +112,15 @@ describe("a sandbox that stays", () => {
     expect(listed.stdout).toMatch(/^ID +NAME +STATE +IMAGE +AGE +EXPIRES\n/);
     expect(listed.stdout).toMatch(new RegExp(`${id} +web +running +host +\\d+s +in [45]m`));
 
-    expect(await cli.run(["rm", "web"])).toEqual({ code: 0, stdout: `${id}\n`, stderr: "" });
+    expect(await cli.run(["rm", "web"])).toEqual({ code: 0, stdout: "web\n", stderr: "" });
+    for (const verb of ["receipt", "inspect"]) {
+      const told = await cli.run([verb, "web"]);
+      expect(told, "of the newest that is over").toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining(id),
+      });
+      expect((await cli.run([verb, "never-was"])).code).toBe(66);
+    }
     expect((await cli.run(["exec", id, "true"])).code).toBe(69);
     expect((await cli.run(["ls", "--all"])).stdout).toMatch(new RegExp(`${id} +web +destroyed`));
   });
@@ -122,10 +130,15 @@ describe("a group of commands", () => {
   it.each(["images", "keys", "profiles", "snapshots", "secrets", "volumes", "approvals", "orgs", "webhooks"])(
     "%s alone lists",
     async (group) => {
-      const listed = await cli.run([group, "ls"]);
-      expect(await cli.run([group])).toEqual(listed);
-      expect(listed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(ID|NAME|PROFILE) /) });
-      expect(JSON.parse((await cli.run([group, "--json"])).stdout)).toBeInstanceOf(Array);
+      const listed = await cli.run([group]);
+      expect(listed).toMatchObject({
+        code: 0,
+        stderr: "",
+        stdout: expect.stringMatching(/^(ID|NAME|PROFILE) /),
+      });
+      const asJson = await cli.run([group, "--json"]);
+      expect(asJson).toEqual(await cli.run([group, "ls", "--json"]));
+      expect(JSON.parse(asJson.stdout)).toBeInstanceOf(Array);
     },
   );
 });

@@ -167,7 +167,7 @@ describe("points of a workspace", () => {
     );
     const listed = JSON.parse(await said("rollback", "work", "--list", "--json"));
     expect(listed.points).toHaveLength(3);
-    await said("rollback", "work", "--last");
+    expect(await said("rollback", "work", "--last")).toMatch(/^took back \d+ changes?$/m);
     expect(await said("exec", "work", "--", "cat", "file")).toBe("2\n");
     expect(JSON.parse(await said("rollback", "work", "--to", "2", "--json"))).toEqual({ restored: 1 });
     expect(await said("exec", "work", "--", "cat", "file")).toBe("1\n");
@@ -180,7 +180,8 @@ describe("points of a workspace", () => {
     ]) {
       expect((await cli.run(["rollback", "work", ...args])).code, args.join(" ")).toBe(2);
     }
-    await said("rollback", "work");
+    expect(await said("rollback", "work")).toMatch(/^took back \d+ changes?$/m);
+    expect(await said("rollback", "work")).toContain("nothing to take back");
     expect(await said("diff", "work")).toBe("");
     await said("rm", "work");
   }, 180_000);

@@ -68,7 +68,7 @@ describe("the README does what it says", () => {
     expect(stdout, "the copy kept what was taken back in the first").toMatch(/^A +more/m);
     expect(stdout).toMatch(/^where {4}local on /m);
     expect(stdout).toMatch(/^cost {5}\$0\.0/m);
-    expect(stdout).toMatch(/\n[a-z0-9]{20}\n[a-z0-9]{20}\none\nzwei\nnotes\n$/);
+    expect(stdout).toMatch(/\nfix\n[a-z0-9]{20}\none\nzwei\nnotes\n$/);
     expect((await shell("sandboxer ls --json")).stdout).not.toContain("running");
   }, 300_000);
 

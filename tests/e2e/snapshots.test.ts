@@ -104,7 +104,7 @@ describe("snapshots and forks from the command line", () => {
     expect(await sh(here, "right", "cat ~/deep/file")).toBe("one");
     const taken = await here.run(["fork", "source", "--names", "third,left", "--json"]);
     expect(JSON.parse(taken.stderr).error).toMatchObject({ code: "conflict" });
-    expect((await here.run(["inspect", "third"])).code, "none of them").not.toBe(0);
+    expect((await here.run(["exec", "third", "--", "true"])).code, "none of them").toBe(66);
     const wrong = await here.run(["fork", "source", "-n", "3", "--names", "a,b", "--json"]);
     expect(JSON.parse(wrong.stderr).error).toMatchObject({ code: "invalid_request" });
     const keep = ["snapshot", "source", "--idempotency-key", "kept"];

@@ -172,7 +172,11 @@ describe("a project in a sandbox, copy-on-write", () => {
     ]);
     expect(await text("README")).toBe("one\nzwei\nthree\n");
     expect(await summary("edit")).toEqual(["A  p  (stays in the sandbox)"]);
-    expect(await said("apply", "edit")).toBe("");
+    expect(await cli.run(["apply", "edit"])).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "nothing to apply: the folder has what was changed inside\n",
+    });
     await said("exec", "edit", "--", "sh", "-c", "echo four >> README");
     expect(await said("apply", "edit")).toBe("README\n");
   });
@@ -185,10 +189,16 @@ describe("a project in a sandbox, copy-on-write", () => {
     expect(JSON.parse(refused.stderr).error).toMatchObject({
       code: "conflict",
       details: { conflicts: [{ path: "README", why: expect.stringContaining("meanwhile") }] },
+      hint: expect.stringContaining("`--force`"),
     });
     expect(await text("README")).toBe("mine\n");
     expect(await text("old")).toBe("old\n");
     await said("apply", "edit", "--force");
+    expect(await cli.run(["apply", "edit"])).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: expect.stringContaining("nothing to apply"),
+    });
     expect(await text("README")).toBe("one\nzwei\nthree\n");
   });
 

@@ -14,6 +14,11 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     .join("\n");
 }
 
+/** On a terminal, what to do first where a list has nothing but its head. */
+export function adviseIfNone(found: readonly unknown[], advice: string): void {
+  if (found.length === 0 && process.stderr.isTTY) process.stderr.write(`There are none; ${advice}\n`);
+}
+
 /** The largest unit that fits: `45s`, `12m`, `3h`, `2d`. */
 export function span(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));

@@ -50,6 +50,8 @@ export const listQuerySchema = z.strictObject({
     .transform((text) => text.split(","))
     .pipe(z.array(sandboxStateSchema))
     .optional(),
+  /** Of those that live at most one is the caller's own; the others are over. */
+  name: nameSchema.optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
   after: z.string().optional(),
 });

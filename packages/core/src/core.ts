@@ -264,6 +264,7 @@ export interface Core {
 
 export interface ListQuery {
   readonly states?: readonly SandboxState[];
+  readonly name?: string;
   readonly limit?: number;
   readonly after?: string;
 }

@@ -8,7 +8,7 @@ const LONGEST_PAGE = 200;
 
 export async function list(house: House, principal: Principal, query: ListQuery = {}): Promise<SandboxPage> {
   authorize(principal.chain, "sandbox.read");
-  const { states, after, limit = 50 } = query;
+  const { states, name, after, limit = 50 } = query;
   if (!Number.isInteger(limit) || limit < 1 || limit > LONGEST_PAGE) {
     throw new SandboxerError("invalid_request", `limit: a whole number from 1 to ${LONGEST_PAGE}`);
   }
@@ -17,6 +17,7 @@ export async function list(house: House, principal: Principal, query: ListQuery 
     orgId: principal.orgId,
     viewer: viewerOf(principal),
     states,
+    name,
     after,
     limit: limit + 1,
   });

@@ -40,6 +40,8 @@ export interface ClientOptions {
 
 export interface ListOptions {
   readonly states?: readonly SandboxState[];
+  /** Those that are over keep theirs. */
+  readonly name?: string;
   readonly limit?: number;
 }
 

@@ -31,5 +31,8 @@ async function apply(idOrName: string | undefined, paths: string[], { force, jso
   for (const { path, why } of json ? [] : applied.heldBack) {
     process.stderr.write(`not applied, name it if you mean it: ${printable(path)} (${why})\n`);
   }
+  if (!json && applied.applied === 0 && applied.heldBack.length === 0) {
+    process.stderr.write("nothing to apply: the folder has what was changed inside\n");
+  }
   process.exit(0);
 }

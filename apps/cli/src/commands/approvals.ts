@@ -1,7 +1,7 @@
 import type { Approval, ApprovalState } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { inWords } from "../approval.ts";
-import { span, table } from "../table.ts";
+import { adviseIfNone, span, table } from "../table.ts";
 
 interface Options {
   readonly all?: true;
@@ -54,6 +54,7 @@ async function ls({ all, json }: Options): Promise<void> {
   const found = await withClient((client) => client.approvals.list(all ? {} : { state }));
   const head = ["ID", "SANDBOX", "ASKS FOR", "STATE", "LEFT"];
   process.stdout.write(`${json ? JSON.stringify(found) : table(head, found.map(row))}\n`);
+  if (!json) adviseIfNone(found, "what a sandbox asks for with `create --ask` waits here.");
   process.exit(0);
 }
 

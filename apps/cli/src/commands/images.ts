@@ -1,6 +1,6 @@
 import type { KeptImage } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { span, table } from "../table.ts";
+import { adviseIfNone, span, table } from "../table.ts";
 
 const JSON_OPTION = ["--json", "print everything about it; give errors as JSON"] as const;
 
@@ -72,6 +72,7 @@ async function ls(asked: Asked): Promise<void> {
     String(users),
     span(Date.now() - keptSinceMs),
   ];
+  if (!asked.json) adviseIfNone(all, "`sandboxer images pull` or `images import` brings one.");
   end(all, table(["NAME", "DIGEST", "LAYERS", "SIZE", "SANDBOXES", "AGE"], all.map(row)), asked);
 }
 

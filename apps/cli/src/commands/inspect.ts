@@ -8,7 +8,7 @@ export function register(program: Command): void {
   program
     .command("inspect")
     .description("say everything that is known of a sandbox")
-    .argument("<sandbox>", "its id or name")
+    .argument("<sandbox>", "its id or name; the newest that is over, where none of that name lives")
     .option("--json", "print it as JSON")
     .addHelpText("after", "\nExample:\n  $ sandboxer inspect build")
     .action(inspect);
@@ -16,7 +16,8 @@ export function register(program: Command): void {
 
 async function inspect(idOrName: string, { json }: { json?: true }): Promise<void> {
   const { withClient } = await import("../connect.ts");
-  const { info } = await withClient((client) => client.sandboxes.get(idOrName));
+  const { alsoEnded } = await import("../ended.ts");
+  const { info } = await withClient((client) => alsoEnded(client, idOrName));
   process.stdout.write(
     `${json ? JSON.stringify(info, undefined, 2) : lines(info).map(printable).join("\n")}\n`,
   );

@@ -1,7 +1,7 @@
 import type { Sandbox, SandboxState } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { describeImage } from "../image.ts";
-import { span, table } from "../table.ts";
+import { adviseIfNone, span, table } from "../table.ts";
 
 const HEAD = ["ID", "NAME", "STATE", "IMAGE", "AGE", "EXPIRES"];
 const LIVING: readonly SandboxState[] = ["requested", "provisioning", "running", "paused", "destroying"];
@@ -34,9 +34,8 @@ async function ls({ all, quiet, json }: Options): Promise<void> {
   if (json) process.stdout.write(`${JSON.stringify(sandboxes)}\n`);
   else if (quiet) process.stdout.write(sandboxes.map(({ id, name = id }) => `${name}\n`).join(""));
   else process.stdout.write(`${table(HEAD, sandboxes.map(row))}\n`);
-  if (sandboxes.length === 0 && process.stderr.isTTY && !json && !quiet) {
-    process.stderr.write(`There are none${all ? "" : " that live"}; \`sandboxer create\` makes one.\n`);
-  }
+  const others = all ? "" : " `sandboxer ls --all` shows those that are over.";
+  if (!json && !quiet) adviseIfNone(sandboxes, `\`sandboxer create\` makes one.${others}`);
   process.exit(0);
 }
 

@@ -1,7 +1,7 @@
 import type { IsolationClass } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, list, microUsd } from "../arguments.ts";
-import { span, table } from "../table.ts";
+import { adviseIfNone, span, table } from "../table.ts";
 
 export function register(program: Command): void {
   const orgs = program.command("orgs").description("tenants that share nothing; for the operator");
@@ -55,5 +55,6 @@ async function ls({ json }: { json?: true }): Promise<void> {
   const found = await withClient((client) => client.orgs.list());
   const rows = found.map(({ id, name, createdAtMs }) => [id, name, span(Date.now() - createdAtMs)]);
   process.stdout.write(`${json ? JSON.stringify(found) : table(["ID", "NAME", "AGE"], rows)}\n`);
+  if (!json) adviseIfNone(found, "`sandboxer orgs create` makes one.");
   process.exit(0);
 }

@@ -1,7 +1,7 @@
 import type { ProcessInfo } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { exitCodeOf } from "../relay.ts";
-import { span, table } from "../table.ts";
+import { adviseIfNone, span, table } from "../table.ts";
 
 export function register(program: Command): void {
   program
@@ -20,6 +20,7 @@ async function ps(idOrName: string, { all, json }: { all?: true; json?: true }):
   const shown = all ? found : found.filter(({ exit }) => !exit);
   const head = ["PROCESS", "PID", "STATE", "AGE", "OUTPUT", "COMMAND"];
   process.stdout.write(`${json ? JSON.stringify(shown) : table(head, shown.map(row))}\n`);
+  if (!json) adviseIfNone(shown, "`sandboxer exec -d` leaves a command running.");
   process.exit(0);
 }
 

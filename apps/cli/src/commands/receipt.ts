@@ -8,7 +8,7 @@ export function register(program: Command): void {
   program
     .command("receipt")
     .description("say where a sandbox ran and why, what it reached, how long, what it cost, and for whom")
-    .argument("<sandbox>", "its id or name")
+    .argument("<sandbox>", "its id or name; the newest that is over, where none of that name lives")
     .option("--json", "print it as JSON")
     .addHelpText("after", "\nExample:\n  $ sandboxer receipt build")
     .action(receipt);
@@ -16,7 +16,8 @@ export function register(program: Command): void {
 
 async function receipt(idOrName: string, { json }: { json?: true }): Promise<void> {
   const { withClient } = await import("../connect.ts");
-  const found = await withClient(async (client) => (await client.sandboxes.get(idOrName)).receipt());
+  const { alsoEnded } = await import("../ended.ts");
+  const found = await withClient(async (client) => (await alsoEnded(client, idOrName)).receipt());
   process.stdout.write(`${json ? JSON.stringify(found) : lines(found).map(printable).join("\n")}\n`);
   process.exit(0);
 }

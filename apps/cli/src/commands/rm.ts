@@ -33,8 +33,9 @@ async function rm(names: string[], { all, json = false }: Options): Promise<void
         () => client.sandboxes.get(name),
         () => livingOf(client),
       );
-    const wanted = all ? await living(client) : names.map(find);
-    return Promise.all(wanted.map((sandbox) => remove(Promise.resolve(sandbox), json)));
+    if (!all) return Promise.all(names.map((name) => remove(find(name), name, json)));
+    const every = await living(client);
+    return Promise.all(every.map((one) => remove(Promise.resolve(one), one.info.name ?? one.id, json)));
   });
   // Said afterwards and in order, so that it does not land on the line that says what is waited for.
   const exitCodes = (await waiting("ending them", work)).map((say) => say());
@@ -42,11 +43,11 @@ async function rm(names: string[], { all, json = false }: Options): Promise<void
 }
 
 /** What is to be said of it, and the exit code that goes with that. */
-async function remove(found: Promise<Sandbox>, json: boolean): Promise<() => number> {
+async function remove(found: Promise<Sandbox>, name: string, json: boolean): Promise<() => number> {
   try {
     const info = await (await found).destroy();
     return () => {
-      process.stdout.write(`${json ? JSON.stringify(info) : info.id}\n`);
+      process.stdout.write(`${json ? JSON.stringify(info) : name}\n`);
       return 0;
     };
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { Point, Points, RollbackOptions } from "@sandboxer/contract";
+import type { Point, Points, RollbackOptions, RolledBack } from "@sandboxer/contract";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { span, table } from "../table.ts";
 
@@ -43,8 +43,13 @@ async function rollback(idOrName: string | undefined, paths: string[], options: 
     return sandbox.workspace.rollback(asked);
   });
   if (json) process.stdout.write(`${JSON.stringify(told)}\n`);
-  else if ("points" in told) process.stdout.write(`${shown(told)}\n`);
+  else process.stdout.write(`${"points" in told ? shown(told) : inWords(told)}\n`);
   process.exit(0);
+}
+
+function inWords({ restored }: RolledBack): string {
+  if (restored === 0) return "nothing to take back: it is as it was then";
+  return `took back ${restored} ${restored === 1 ? "change" : "changes"}`;
 }
 
 function shown({ points }: Points): string {

@@ -1,7 +1,7 @@
 import type { Secret, SecretBinding } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { binding, sourceOf, writtenAs } from "../secret.ts";
-import { span, table } from "../table.ts";
+import { adviseIfNone, span, table } from "../table.ts";
 
 /** What stands for a source where the value is kept by the gateway itself. */
 const VAULT = "vault:";
@@ -103,6 +103,7 @@ async function ls({ json }: Options): Promise<void> {
   const found = await withClient((client) => client.secrets.list());
   const head = ["NAME", "FROM", "GOES TO", "GRANTED TO", "AGE"];
   process.stdout.write(`${json ? JSON.stringify(found) : table(head, found.map(row))}\n`);
+  if (!json) adviseIfNone(found, "`sandboxer secrets set` keeps one.");
   process.exit(0);
 }
 

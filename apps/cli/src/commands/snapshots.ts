@@ -2,7 +2,7 @@ import { open, rename, rm } from "node:fs/promises";
 import type { Snapshot } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { label } from "../arguments.ts";
-import { span, table } from "../table.ts";
+import { adviseIfNone, span, table } from "../table.ts";
 
 export function register(program: Command): void {
   const snapshots = program.command("snapshots").description("list, delete, export and import snapshots");
@@ -55,6 +55,7 @@ async function ls({ json, label: labels }: { json?: true; label?: Record<string,
   ];
   const head = ["ID", "NAME", "IMAGE", "FROM", "PARENT", "SIZE", "AGE", "LABELS"];
   process.stdout.write(`${json ? JSON.stringify(all) : table(head, all.map(row))}\n`);
+  if (!json) adviseIfNone(all, "`sandboxer snapshot` takes one of a sandbox.");
   process.exit(0);
 }
 

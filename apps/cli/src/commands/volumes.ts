@@ -1,6 +1,6 @@
 import type { Volume } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { span, table } from "../table.ts";
+import { adviseIfNone, span, table } from "../table.ts";
 
 export function register(program: Command): void {
   const volumes = program
@@ -51,6 +51,7 @@ async function ls({ json }: Options): Promise<void> {
     principalId,
     span(Date.now() - createdAtMs),
   ];
+  if (!json) adviseIfNone(all, "`sandboxer volumes create` makes one.");
   say(json ? JSON.stringify(all) : table(["ID", "NAME", "OWNER", "AGE"], all.map(row)));
 }
 

@@ -1,7 +1,7 @@
 import type { CreateWebhookBody } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { list } from "../arguments.ts";
-import { table } from "../table.ts";
+import { adviseIfNone, table } from "../table.ts";
 
 export function register(program: Command): void {
   const webhooks = program.command("webhooks").description("tell others of every event, signed");
@@ -55,6 +55,7 @@ async function ls({ json }: { json?: true }): Promise<void> {
   ]);
   const text = json ? JSON.stringify(found) : table(["ID", "URL", "STATE", "UP TO", "LAST ERROR"], rows);
   process.stdout.write(`${text}\n`);
+  if (!json) adviseIfNone(found, "`sandboxer webhooks create` makes one.");
   process.exit(0);
 }
 

@@ -204,6 +204,7 @@ export interface SandboxQuery {
   readonly orgId: string;
   readonly viewer?: Viewer | undefined;
   readonly states?: readonly SandboxState[] | undefined;
+  readonly name?: string | undefined;
   readonly limit: number;
   /** The id of the last sandbox of the page before. */
   readonly after?: string | undefined;

@@ -58,24 +58,21 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
       return (row as { atMs: number | null } | undefined)?.atMs ?? undefined;
     },
 
-    async listSandboxes({ orgId, viewer, states, limit, after }) {
+    async listSandboxes({ orgId, viewer, states, name, limit, after }) {
       let before = Number.MAX_SAFE_INTEGER;
       if (after !== undefined) {
         const last = prepare("SELECT seq FROM sandboxes WHERE id = ? AND org_id = ?").get(after, orgId);
         if (!last) throw new SandboxerError("invalid_request", "after: no such sandbox");
         before = (last as { seq: number }).seq;
       }
-      const ofOrg = `SELECT * FROM sandboxes WHERE org_id = ? AND seq < ? AND ${VISIBLE}`;
-      const page = "ORDER BY seq DESC LIMIT ?";
-      const rows = states
-        ? prepare(`${ofOrg} AND state IN (SELECT value FROM json_each(?)) ${page}`).all(
-            orgId,
-            before,
-            ...seenBy(viewer),
-            JSON.stringify(states),
-            limit,
-          )
-        : prepare(`${ofOrg} ${page}`).all(orgId, before, ...seenBy(viewer), limit);
+      const wanted = [
+        ...(states ? [["state IN (SELECT value FROM json_each(?))", JSON.stringify(states)] as const] : []),
+        ...(name === undefined ? [] : [["name = ?", name] as const]),
+      ];
+      const conditions = wanted.map(([condition]) => ` AND ${condition}`).join("");
+      const rows = prepare(
+        `SELECT * FROM sandboxes WHERE org_id = ? AND seq < ? AND ${VISIBLE}${conditions} ORDER BY seq DESC LIMIT ?`,
+      ).all(orgId, before, ...seenBy(viewer), ...wanted.map(([, value]) => value), limit);
       return (rows as unknown as SandboxRow[]).map(toSandbox);
     },
 
