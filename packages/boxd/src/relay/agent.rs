@@ -1,8 +1,8 @@
 //! Programs that ask an SSH agent. Their words go to the guard, which has the keys.
 
 use super::Relay;
+use super::newcomers::MOST_TUNNELS;
 use super::tunnel::Tunnel;
-use super::work::MOST_TUNNELS;
 use crate::sys::unix_socket;
 use serde_json::json;
 use std::fs;

@@ -59,6 +59,8 @@ impl Relay {
         let Some(place) = self.places.remove(&number) else {
             return;
         };
+        place.newcomers.reset_all();
+        self.looking.remove(&number);
         let its: Vec<u32> = self
             .tunnels
             .iter()

@@ -9,7 +9,11 @@ mod deadlines;
 mod flow;
 mod greeting;
 mod lenders;
+mod look;
 mod names;
+mod newcomer;
+mod newcomers;
+mod open_files;
 mod orders;
 mod owner;
 mod place;
@@ -32,7 +36,7 @@ use place::Place;
 use purses::Purses;
 use serde_json::json;
 use source::Source;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
@@ -53,6 +57,8 @@ pub struct Relay {
     /// Where the guard takes the connections it wants to read.
     inspector: PathBuf,
     places: BTreeMap<u32, Place>,
+    /// Those where somebody waits to be known.
+    looking: BTreeSet<u32>,
     tunnels: BTreeMap<u32, Tunnel>,
     deadlines: Deadlines,
     purses: Purses,
@@ -87,6 +93,7 @@ impl Relay {
             is_stdout_full: false,
             inspector: options.inspector.clone(),
             places: BTreeMap::new(),
+            looking: BTreeSet::new(),
             tunnels: BTreeMap::new(),
             deadlines: Deadlines::default(),
             purses: Purses::default(),
@@ -112,6 +119,7 @@ impl Relay {
                     _ => {}
                 }
             }
+            self.look_on();
             self.end_what_is_due();
             if self.purses.has_news && told.elapsed() >= NEWS_EVERY {
                 told = Instant::now();
@@ -122,7 +130,8 @@ impl Relay {
 
     fn patience(&self) -> Option<Duration> {
         let news = self.purses.has_news.then_some(NEWS_EVERY);
-        [news, self.deadlines.patience()].into_iter().flatten().min()
+        let look = (!self.looking.is_empty()).then_some(Duration::ZERO);
+        [look, news, self.deadlines.patience()].into_iter().flatten().min()
     }
 
     /// Some of what happened in one sandbox. What is left has to wait until the others had theirs.

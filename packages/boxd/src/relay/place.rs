@@ -2,6 +2,7 @@
 
 use super::caller::Caller;
 use super::names::Names;
+use super::newcomers::Newcomers;
 use super::question;
 use super::source::Source;
 use crate::sys::epoll::{self, Epoll};
@@ -34,9 +35,10 @@ pub struct Place {
     pub agent: Option<UnixListener>,
     pub caller: Caller,
     pub names: Names,
+    pub newcomers: Newcomers,
     /// Tunnels it has open.
     pub tunnels: usize,
-    /// Of those, the ones that wait for the guard's word.
+    /// Of those, the ones that wait for the guard's word, or for it to be asked.
     pub asking: usize,
     /// Whatever it does is waited for here, so that one sandbox's crowd is one among the sandboxes.
     pub waits: Epoll,
@@ -71,6 +73,7 @@ impl Place {
             agent: None,
             caller: Caller::default(),
             names: Names::starting_at(first_address),
+            newcomers: Newcomers::default(),
             tunnels: 0,
             asking: 0,
             waits: Epoll::with_room(TURN)?,
@@ -163,13 +166,17 @@ impl Place {
 
     /// One more waits for the guard's word, or one less. Nobody else is taken while too many do.
     pub fn count_asking(&mut self, number: u32, is_one_more: bool) {
-        let was_full = self.asking >= MOST_ASKING;
+        let was_full = self.is_full();
         self.asking = if is_one_more { self.asking + 1 } else { self.asking.saturating_sub(1) };
-        let is_full = self.asking >= MOST_ASKING;
+        let is_full = self.is_full();
         if let (Some(listener), true) = (&self.listener, is_full != was_full) {
             let events = if is_full { 0 } else { epoll::READABLE };
             let _ = self.waits.modify(listener, events, Source::Listener(number).token());
         }
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.asking >= MOST_ASKING
     }
 
     /// Where there is no room for more, whoever came is told so at once, and in a crowd.

@@ -2,72 +2,17 @@
 
 use super::Relay;
 use super::orders::Verdict;
-use super::owner;
-use super::proxy::{self, Proxy};
+use super::proxy::Proxy;
 use super::tunnel::{LEFT, Next, Stage, Tunnel};
 use super::vessels::Vessels;
-use crate::setup::way_out::GATE;
 use crate::sys::epoll::{Epoll, Event};
-use crate::sys::{network, unix_socket};
+use crate::sys::unix_socket;
 use serde_json::json;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
-use std::os::fd::OwnedFd;
+use std::net::Ipv4Addr;
 use std::time::Instant;
 
-/// Connections of one sandbox at a time; one more is refused, so that others have theirs.
-pub const MOST_TUNNELS: usize = 2048;
-
 impl Relay {
-    pub fn welcome(&mut self, number: u32) {
-        let Some(place) = self.places.get_mut(&number) else {
-            return;
-        };
-        if place.tunnels >= MOST_TUNNELS {
-            return place.turn_away_some();
-        }
-        let Some(Ok((socket, peer))) = place.listener.as_ref().map(|listener| listener.accept())
-        else {
-            return;
-        };
-        let destination = destination_of(&socket);
-        let owner = match (destination, peer, &place.owners) {
-            (Some(to), SocketAddr::V4(from), Some(owners)) => owner::of(owners, from, to).ok(),
-            _ => None,
-        };
-        let is_ready = socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).is_ok();
-        let inner = OwnedFd::from(socket);
-        // Nobody's connection is nobody's to decide about.
-        let (Some(destination), Some(owner), true) = (destination, owner, is_ready) else {
-            network::reset_on_close(&inner);
-            return;
-        };
-        let (host, via) = match (*destination.ip(), destination.port()) {
-            (GATE, proxy::HTTP_PORT) => (None, Some(Proxy::Http)),
-            (GATE, proxy::SOCKS_PORT) => (None, Some(Proxy::Socks { has_greeted: false })),
-            (address, _) => (place.names.name_of(address).map(str::to_string), None),
-        };
-        if host.is_none() && via.is_none() {
-            network::reset_on_close(&inner);
-            let (address, port) = (destination.ip().to_string(), destination.port());
-            let stray = json!({
-                "event": "stray", "sandbox": place.sandbox, "address": address, "port": port
-            });
-            self.reports.say(&stray);
-            return;
-        }
-        place.tunnels += 1;
-        let program = owner.as_ref().and_then(|one| place.caller.program_with(one.inode));
-        let uid = owner.map(|one| one.uid);
-        self.last_tunnel = self.last_tunnel.wrapping_add(1);
-        let tunnel = self.last_tunnel;
-        self.tunnels.insert(tunnel, Tunnel::new(number, uid, program, inner, via));
-        if let Some(host) = host {
-            self.ask(tunnel, &host, destination.port());
-        }
-        self.watch(tunnel);
-    }
-
-    fn ask(&mut self, number: u32, host: &str, port: u16) {
+    pub fn ask(&mut self, number: u32, host: &str, port: u16) {
         let Some(tunnel) = self.tunnels.get_mut(&number) else {
             return;
         };
@@ -236,14 +181,5 @@ impl Relay {
         while let Some(number) = self.deadlines.due(now) {
             self.end(number, "too slow");
         }
-    }
-}
-
-/// What a program wanted to connect to.
-fn destination_of(socket: &TcpStream) -> Option<SocketAddrV4> {
-    match (network::original_destination(socket).ok()?, socket.local_addr().ok()?) {
-        (Some(led), _) => Some(led),
-        (None, SocketAddr::V4(taken)) => Some(taken),
-        _ => None,
     }
 }

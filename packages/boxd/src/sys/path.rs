@@ -98,15 +98,25 @@ pub fn make_symlink(
 }
 
 pub fn read_link(at: BorrowedFd, name: impl AsRef<Path>) -> io::Result<OsString> {
-    let name = c_string(name)?;
     let mut target = vec![0u8; libc::PATH_MAX as usize];
+    let length = read_link_into(at, name, &mut target)?;
+    target.truncate(length);
+    Ok(OsString::from_vec(target))
+}
+
+/// As much of where a link leads as there is room for, and how much that is.
+pub fn read_link_into(
+    at: BorrowedFd,
+    name: impl AsRef<Path>,
+    target: &mut [u8],
+) -> io::Result<usize> {
+    let name = c_string(name)?;
     // SAFETY: the buffer is writable for the length that is passed.
     let length = checked(unsafe {
         libc::readlinkat(at.as_raw_fd(), name.as_ptr(), target.as_mut_ptr().cast(), target.len())
             as i64
     })?;
-    target.truncate(length as usize);
-    Ok(OsString::from_vec(target))
+    Ok(length as usize)
 }
 
 /// What is at `name`, without following it if it is a link; an empty name means `at` itself.

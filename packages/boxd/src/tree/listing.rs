@@ -21,7 +21,12 @@ pub struct Name {
 
 /// The next names of an open directory, `.` and `..` left out; None at its end.
 pub fn next_names(directory: BorrowedFd) -> io::Result<Option<Vec<Name>>> {
-    let mut buffer = vec![0u8; BUFFER];
+    names_within(directory, BUFFER)
+}
+
+/// No more of them than fit into so many bytes.
+pub fn names_within(directory: BorrowedFd, room: usize) -> io::Result<Option<Vec<Name>>> {
+    let mut buffer = vec![0u8; room];
     let length = path::read_directory(directory, &mut buffer)?;
     Ok((length > 0).then(|| parse(&buffer[..length])))
 }
