@@ -87,6 +87,7 @@ export class Decider {
   }
 
   #open(opened: Opened): void {
+    this.#tunnels.begin(opened.tunnel);
     this.#opening.open(opened).catch(() => this.#opening.fail(opened));
   }
 

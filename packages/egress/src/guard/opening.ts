@@ -59,6 +59,9 @@ export class Opening {
     if (this.#parts.wardOf(sandbox) !== ward || !isSame(decision, judgeConnection(ward, uid, wanted))) {
       return this.#refuse(opened, { ...told, reason: "the rules have changed" }, ward);
     }
+    if (!this.#parts.tunnels.isLiving(tunnel)) {
+      return refuse(this.#parts, opened, { ...told, verdict: "failed", reason: "the program left" });
+    }
     const verdict = decision.verdict === "asked" ? "allowed" : decision.verdict;
     this.#admit(opened, ward, decision, addresses, { ...told, verdict });
   }

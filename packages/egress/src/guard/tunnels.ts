@@ -11,6 +11,8 @@ type Over = Extract<RelayEvent, { event: "over" }>;
 export class Tunnels {
   readonly #relay: Relay;
   readonly #diary: Diary;
+  /** Those that the relay has told of. One may be over before it is decided: nothing of it is kept then. */
+  readonly #living = new Set<number>();
   readonly #wardOf = new Map<number, Ward>();
   /** What is done with those that the guard reads, once the relay brings them. */
   readonly #takers = new Map<number, (socket: Socket) => void>();
@@ -22,7 +24,16 @@ export class Tunnels {
     this.#diary = diary;
   }
 
+  begin(tunnel: number): void {
+    this.#living.add(tunnel);
+  }
+
+  isLiving(tunnel: number): boolean {
+    return this.#living.has(tunnel);
+  }
+
   keep(ward: Ward, tunnel: number, kept: Tunnel): void {
+    if (!this.isLiving(tunnel)) return;
     ward.tunnels.set(tunnel, kept);
     this.#wardOf.set(tunnel, ward);
   }
@@ -34,7 +45,7 @@ export class Tunnels {
   }
 
   read(tunnel: number, take: (socket: Socket) => void): void {
-    this.#takers.set(tunnel, take);
+    if (this.isLiving(tunnel)) this.#takers.set(tunnel, take);
     this.#relay.order({ op: "inspect", tunnel });
   }
 
@@ -48,7 +59,8 @@ export class Tunnels {
   /** It waits while `work` goes on, which is told when its program has left. */
   hold<T>(tunnel: number, work: (left: Promise<void>) => Promise<T>): Promise<T> {
     const left = Promise.withResolvers<void>();
-    this.#waiting.set(tunnel, left.resolve);
+    if (this.isLiving(tunnel)) this.#waiting.set(tunnel, left.resolve);
+    else left.resolve();
     this.#relay.order({ op: "hold", tunnel });
     return work(left.promise).finally(() => this.#waiting.delete(tunnel));
   }
@@ -61,6 +73,7 @@ export class Tunnels {
   }
 
   end({ tunnel, reason, up, down }: Over): void {
+    this.#living.delete(tunnel);
     this.#takers.delete(tunnel);
     this.#waiting.get(tunnel)?.();
     const ward = this.#wardOf.get(tunnel);
