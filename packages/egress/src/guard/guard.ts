@@ -7,6 +7,7 @@ import type { GuardParts } from "./parts.ts";
 import type { Opened } from "./refusal.ts";
 import type { RelayEvent } from "./relay.ts";
 import { Tunnels } from "./tunnels.ts";
+import { Turns } from "./turns.ts";
 import { changeWard, createWard, type Noted, nextEnd, type Protection, policyAt, type Ward } from "./ward.ts";
 
 /** Every connection of every sandbox is decided here, and nowhere else. */
@@ -16,6 +17,7 @@ export class Decider {
   readonly #diary: Diary;
   readonly #tunnels: Tunnels;
   readonly #opening: Opening;
+  readonly #turns = new Turns();
 
   constructor(parts: GuardParts) {
     this.#parts = parts;
@@ -88,7 +90,10 @@ export class Decider {
 
   #open(opened: Opened): void {
     this.#tunnels.begin(opened.tunnel);
-    this.#opening.open(opened).catch(() => this.#opening.fail(opened));
+    this.#turns.take(
+      opened.sandbox,
+      () => void this.#opening.open(opened).catch(() => this.#opening.fail(opened)),
+    );
   }
 
   #spend({ purse: name, up: upBytes, down: downBytes }: Extract<RelayEvent, { event: "spent" }>): void {
