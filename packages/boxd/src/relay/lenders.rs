@@ -61,6 +61,7 @@ impl Relay {
         };
         place.newcomers.reset_all();
         self.looking.remove(&number);
+        self.unanswered.retain(|_, from| *from != number);
         let its: Vec<u32> = self
             .tunnels
             .iter()

@@ -60,6 +60,9 @@ pub struct Relay {
     /// Those where somebody waits to be known.
     looking: BTreeSet<u32>,
     tunnels: BTreeMap<u32, Tunnel>,
+    /// Tunnels that are over before the guard has spoken, and their places: whoever comes and goes
+    /// gives it no more to do at a time than whoever stays.
+    unanswered: BTreeMap<u32, u32>,
     deadlines: Deadlines,
     purses: Purses,
     last_place: u32,
@@ -95,6 +98,7 @@ impl Relay {
             places: BTreeMap::new(),
             looking: BTreeSet::new(),
             tunnels: BTreeMap::new(),
+            unanswered: BTreeMap::new(),
             deadlines: Deadlines::default(),
             purses: Purses::default(),
             last_place: 0,

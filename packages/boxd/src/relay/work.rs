@@ -107,13 +107,20 @@ impl Relay {
         }
     }
 
-    /// The guard has spoken, or somebody else is asked, or there is nothing to ask about any more.
+    /// The guard has spoken, or somebody else is asked.
     fn stop_asking(&mut self, number: u32) {
-        if let Some(tunnel) = self.tunnels.get_mut(&number)
-            && std::mem::take(&mut tunnel.is_asking)
-            && let Some(place) = self.places.get_mut(&tunnel.place)
+        let asking = self.tunnels.get_mut(&number).filter(|tunnel| tunnel.is_asking);
+        let from = match asking {
+            Some(tunnel) => {
+                tunnel.is_asking = false;
+                Some(tunnel.place)
+            }
+            None => self.unanswered.remove(&number),
+        };
+        if let Some(number) = from
+            && let Some(place) = self.places.get_mut(&number)
         {
-            place.count_asking(tunnel.place, false);
+            place.count_asking(number, false);
         }
     }
 
@@ -148,13 +155,15 @@ impl Relay {
     }
 
     fn end(&mut self, number: u32, reason: &str) {
-        self.stop_asking(number);
         let Some(tunnel) = self.tunnels.remove(&number) else {
             return;
         };
         self.deadlines.change(number, tunnel.known_deadline, None);
         if let Some(place) = self.places.get_mut(&tunnel.place) {
             place.tunnels -= 1;
+            if tunnel.is_asking {
+                self.unanswered.insert(number, tunnel.place);
+            }
             if let Stage::Proxied(proxy) = tunnel.stage
                 && reason != LEFT
             {
