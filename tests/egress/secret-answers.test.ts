@@ -13,9 +13,13 @@ describe("SE-4 a secret that the far side sends back", () => {
   let placeholder: string;
   beforeAll(async () => {
     bench = await openBench();
-    await bench.lab.name("model.test", [WORLD]);
+    for (const name of ["model.test", "other.test"]) await bench.lab.name(name, [WORLD]);
+    await bench.lab.accept(KEY);
     await bench.client.secrets.set("MODEL_KEY", { value: KEY, bindings: [MODEL] });
-    sandbox = await bench.sandbox({ rules: [{ host: "model.test" }] }, { secrets: ["MODEL_KEY"] });
+    sandbox = await bench.sandbox(
+      { rules: [{ host: "model.test" }, { host: "other.test", inspect: true }] },
+      { secrets: ["MODEL_KEY"] },
+    );
     placeholder = text((await sandbox.run(["printenv", "MODEL_KEY"])).stdout).trim();
   });
   afterAll(() => bench.close());
@@ -51,11 +55,36 @@ describe("SE-4 a secret that the far side sends back", () => {
       expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} seen ${placeholder}\r\n`));
       expect(answer).toMatch(new RegExp(`set-cookie: session=${placeholder}`, "i"));
       expect(answer).toMatch(new RegExp(`location: https://elsewhere.test/\\?key=${placeholder}`, "i"));
+      expect(answer).toMatch(new RegExp(`^x-${placeholder}: named`, "im"));
       expect(answer).toContain(`\n${placeholder}\n`);
       expect(answer).toContain("some body");
       expect(answer).not.toMatch(/content-encoding/i);
     },
   );
+
+  it("is masked in the answer that opens a WebSocket", async () => {
+    const script = `
+import socket, ssl, sys
+plain = socket.create_connection(("other.test", 443), 60)
+one = ssl._create_unverified_context().wrap_socket(plain, server_hostname="other.test")
+one.sendall(b"GET /ws HTTP/1.1\\r\\nHost: other.test\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n")
+got = b""
+while b"\\r\\n\\r\\n" not in got: got += one.recv(4096)
+print(got.decode())`;
+    const answerTo = async (asking: Sandbox) =>
+      text((await asking.run(["python3", "-c", script])).stdout).trim();
+    const answer = await answerTo(sandbox);
+    expect(holds(answer, KEY)).toEqual([]);
+    const lines = answer.split(/\r?\n/);
+    expect(lines[0]).toBe(`HTTP/1.1 101 Seen ${placeholder}`);
+    expect(lines).toContain(`Set-Cookie: session=${placeholder}`);
+    expect(lines).toContain(`X-${placeholder}: 1`);
+    expect(lines.filter((line) => line.startsWith("Alt-Svc"))).toEqual([]);
+    const stranger = await bench.sandbox({ rules: [{ host: "other.test" }] });
+    const unread = await answerTo(stranger);
+    expect(unread, "control: the far side says it, and leads elsewhere").toContain(`session=${KEY}`);
+    expect(unread).toContain("Alt-Svc");
+  });
 
   it("is not asked for in a way that cannot be read, and TRACE is not asked at all", async () => {
     await bench.lab.clear();

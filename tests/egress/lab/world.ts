@@ -3,7 +3,8 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { createSecureServer } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Socket } from "node:net";
-import { join } from "node:path";
+import { join as pathOf } from "node:path";
+import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { authorityOf, newAuthority } from "../../../packages/egress/src/tls/certificate.ts";
@@ -71,7 +72,7 @@ function bytesOf(count: number): Buffer {
 
 function give(response: ServerResponse, path: string): void {
   try {
-    response.end(readFileSync(join(folder, decodeURIComponent(path.split("?")[0] ?? ""))));
+    response.end(readFileSync(pathOf(folder, decodeURIComponent(path.split("?")[0] ?? ""))));
   } catch {
     response.writeHead(404).end();
   }
@@ -98,6 +99,7 @@ function reflect(request: IncomingMessage, response: ServerResponse, body: strin
   if (asked.has("hints")) response.writeEarlyHints({ link: `</${key}>; rel=preload` });
   response.writeHead(Number(asked.get("status") ?? 200), `seen ${key}`, {
     trailer: "x-last",
+    [`x-${key}`]: "named",
     "set-cookie": `session=${key}`,
     location: `https://elsewhere.test/?key=${encodeURIComponent(key)}`,
     "x-basic": Buffer.from(`u:${key}`).toString("base64"),
@@ -125,24 +127,30 @@ function note(socket: Socket): void {
   socket.once("close", () => live.delete(socket));
 }
 
+/** Opens a WebSocket with all that it knows of keys in its answer's head, and says what it hears. */
+function join(request: IncomingMessage, socket: Duplex): void {
+  records.push({ kind: "request", what: `UPGRADE ${request.url}`, headers: request.rawHeaders });
+  const told = acceptedKey && [
+    `X-Basic: ${Buffer.from(`u:${acceptedKey}`).toString("base64")}`,
+    `Set-Cookie: session=${acceptedKey}`,
+    `X-${acceptedKey}: 1`,
+    'Alt-Svc: h2="evil.test:443"',
+  ];
+  const lines = ["Connection: Upgrade", "Upgrade: websocket", ...told];
+  socket.write(`HTTP/1.1 101 Seen ${acceptedKey}\r\n${lines.join("\r\n")}\r\n\r\n`);
+  socket.pipe(socket);
+}
+
 createHttpServer(KEPT, (request, response) => void answer(request, response))
   .on("connection", note)
-  .on("upgrade", (request, socket) => {
-    records.push({ kind: "request", what: `UPGRADE ${request.url}`, headers: request.rawHeaders });
-    socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
-    socket.pipe(socket);
-  })
+  .on("upgrade", join)
   .listen(80);
 createHttpsServer(
   { ...KEPT, SNICallback: (name, done) => done(null, contextFor(name)), ...authority.issue("default.test") },
   (request, response) => void answer(request, response),
 )
   .on("connection", note)
-  .on("upgrade", (request, socket) => {
-    records.push({ kind: "request", what: `UPGRADE ${request.url}`, headers: request.rawHeaders });
-    socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
-    socket.pipe(socket);
-  })
+  .on("upgrade", join)
   .listen(443);
 /** HTTP/2 and nothing else. */
 createSecureServer({

@@ -42,18 +42,30 @@ export interface Passing {
   readonly keepAlive: boolean;
   /** What the body is on its way in. */
   readonly change?: (body: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
-  readonly changeHeader?: (value: string) => string;
+  /** What the words of its head are: the phrase, each header's name and value. */
+  readonly changeWord?: (word: string) => string;
   /** Headers that are not true of what is passed on. */
   readonly drops?: ReadonlySet<string>;
 }
 
+/** The answer that opens a WebSocket, of which nothing but its head is an answer. */
+export function upgradeHead(answer: IncomingMessage, changeWord = (word: string) => word): Buffer {
+  const { statusMessage = "", rawHeaders } = answer;
+  const lines = [`HTTP/1.1 101 ${changeWord(statusMessage)}`, "Connection: Upgrade", "Upgrade: websocket"];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const [name, value] = [rawHeaders[at] as string, rawHeaders[at + 1] as string];
+    if (!OURS.has(name.toLowerCase())) lines.push(`${changeWord(name)}: ${changeWord(value)}`);
+  }
+  return Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
+}
+
 /** Passes an answer on. True when the connection can be used again. */
 export async function passOn(to: Duplex, answer: IncomingMessage, passing: Passing): Promise<boolean> {
-  const { method, keepAlive, change = (body) => body, changeHeader = (value) => value } = passing;
+  const { method, keepAlive, change = (body) => body, changeWord = (word) => word } = passing;
   const { statusCode: status = 502, statusMessage = "", rawHeaders } = answer;
   const isBare = method === "HEAD" || WITHOUT_BODY.has(status);
   const keepsLength = isBare || passing.change === undefined;
-  const head = [`HTTP/1.1 ${status} ${changeHeader(statusMessage)}`];
+  const head = [`HTTP/1.1 ${status} ${changeWord(statusMessage)}`];
   let hasLength = false;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] as string;
@@ -61,7 +73,7 @@ export async function passOn(to: Duplex, answer: IncomingMessage, passing: Passi
     if (OURS.has(small) || passing.drops?.has(small) || (small === "content-length" && !keepsLength))
       continue;
     hasLength ||= small === "content-length";
-    head.push(`${name}: ${changeHeader(rawHeaders[at + 1] as string)}`);
+    head.push(`${changeWord(name)}: ${changeWord(rawHeaders[at + 1] as string)}`);
   }
   const isChunked = !isBare && !hasLength;
   if (isChunked) head.push("Transfer-Encoding: chunked");

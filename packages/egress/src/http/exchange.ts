@@ -1,7 +1,7 @@
 import type { ClientRequest } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Filled } from "../secrets/gate.ts";
-import { passOn, send } from "./answer.ts";
+import { passOn, send, upgradeHead } from "./answer.ts";
 import { BadRequest, type Framing, framingOf, type Head, hopByHop, valuesOf } from "./head.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Outcome, Upstream } from "./upstream.ts";
@@ -46,9 +46,9 @@ export async function exchange({ head, filled, client, incoming, upstream }: Exc
     sent.catch(() => {});
     // What stops the body is the reason, and not that the far side then hears no more.
     const came = await Promise.race([outcome, sent.then(() => outcome)]);
-    if (came.kind === "upgrade") return await join(client, incoming, came);
-    const keepAlive = head.version === "HTTP/1.1" && !isClosing(head);
     const masking = filled.masking(came.answer);
+    if (came.kind === "upgrade") return await join(client, incoming, came, masking?.changeWord);
+    const keepAlive = head.version === "HTTP/1.1" && !isClosing(head);
     const isReusable = await passOn(client, came.answer, { method: head.method, keepAlive, ...masking });
     await sent;
     return { status: came.answer.statusCode ?? 0, isReusable };
@@ -117,14 +117,10 @@ async function sendBody(
 async function join(
   client: Duplex,
   incoming: Incoming,
-  came: Extract<Outcome, { kind: "upgrade" }>,
+  { answer, socket, first }: Extract<Outcome, { kind: "upgrade" }>,
+  changeWord: ((word: string) => string) | undefined,
 ): Promise<Finished> {
-  const { answer, socket, first } = came;
-  const lines = [`HTTP/1.1 101 ${answer.statusMessage}`];
-  for (let at = 0; at + 1 < answer.rawHeaders.length; at += 2) {
-    lines.push(`${answer.rawHeaders[at]}: ${answer.rawHeaders[at + 1]}`);
-  }
-  await send(client, Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), first]));
+  await send(client, Buffer.concat([upgradeHead(answer, changeWord), first]));
   const early = incoming.release();
   if (early.length > 0) socket.write(early);
   client.removeAllListeners("readable");

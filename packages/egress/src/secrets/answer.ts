@@ -16,7 +16,7 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
 /** What becomes of an answer on its way in. */
 export interface Masking {
   change(body: AsyncIterable<Buffer>): AsyncIterable<Buffer>;
-  changeHeader(value: string): string;
+  changeWord(word: string): string;
   /** It is passed on as plain text, so it must not say that it is packed. */
   readonly drops: ReadonlySet<string>;
 }
@@ -30,7 +30,7 @@ export function maskingOf({ masks }: Book, answer: IncomingMessage): Masking {
   }
   return {
     change: (body) => replaceIn(unpack ? unpacked(body, unpack()) : body, masks, ({ means }) => means),
-    changeHeader: (value) => maskText({ masks }, value),
+    changeWord: (word) => maskText({ masks }, word),
     drops: new Set(unpack ? ["content-encoding"] : []),
   };
 }
