@@ -76,7 +76,8 @@ def ask(words, protocols=None):
             one.settimeout(10)
             one.sendall(words)
             got = one.recv(65536)
-            return f"{one.selected_alpn_protocol()} {got[:12].decode()}"
+            said = "goes away" if got[3:4] == b"\\x04" and got[12:13] == b"\\x07" else got[:12].decode()
+            return f"{one.selected_alpn_protocol()} {said}"
 get = lambda host: f"GET /v1/x HTTP/1.1\\r\\nHost: {host}\\r\\n\\r\\n".encode()
 print(ask(get("${NAME}")))
 print(ask(get("evil.test")))
@@ -84,18 +85,20 @@ print(ask(get("${NAME}:8443")))
 print(ask(b"PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n" + bytes(9), ["h2", "http/1.1"]))
 print(ask(get("${NAME}") + get("evil.test"), ["http/1.1"]))
 print(ask(b"CONNECT evil.test:443 HTTP/1.1\\r\\nHost: evil.test:443\\r\\n\\r\\n"))
-try: print(ask(b"PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n", ["h2"]))
-except OSError: print("no h2")`;
+print(ask(b"PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n", ["h2"]))
+try: print(ask(get("${NAME}"), ["exotic"]))
+except OSError: print("none of these")`;
     const { stdout, stderr } = await read.run(["python3", "-c", script]);
     expect({ out: text(stdout).split("\n"), err: text(stderr) }).toEqual({
       out: [
         "None HTTP/1.1 200",
         "None HTTP/1.1 400",
         "None HTTP/1.1 400",
-        "http/1.1 HTTP/1.1 400",
+        "http/1.1 goes away",
         "http/1.1 HTTP/1.1 200",
         "None HTTP/1.1 400",
-        "no h2",
+        "h2 goes away",
+        "none of these",
         "",
       ],
       err: "",

@@ -72,7 +72,6 @@ describe("requests that could be read in two ways", () => {
     ["a second target", `GET /x /admin HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`],
     ["dots with parameters", `GET /x/..;a=b/admin HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`],
     ["a slash in disguise", `GET /x%2f..%2fadmin HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`],
-    ["another protocol by its preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
     [
       "another protocol by an upgrade",
       `GET /x HTTP/1.1\r\nHost: ${HOST}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n`,
@@ -87,6 +86,12 @@ describe("requests that could be read in two ways", () => {
       expect({ answer, reached, isClosed }).toEqual(refused);
     },
   );
+
+  it("EG-16 another protocol by its preface is refused in its own words, and the connection is closed", async () => {
+    const { answer, reached, isClosed } = await say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    expect({ reached, isClosed }).toEqual({ reached: [], isClosed: true });
+    expect(answer).toContain("HTTP/2 is not read here");
+  });
 
   const PROXY = ["198.18.0.1", 3128];
   it.each([

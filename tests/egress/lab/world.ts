@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { createSecureServer } from "node:http2";
+import { createServer as createClearServer, createSecureServer } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer, type Socket } from "node:net";
 import { join as pathOf } from "node:path";
@@ -9,6 +9,7 @@ import { createSecureContext, type SecureContext } from "node:tls";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { authorityOf, newAuthority } from "../../../packages/egress/src/tls/certificate.ts";
 import { serveDns } from "./dns.ts";
+import { answerStream } from "./grpc.ts";
 import type { Recorded, WorldAnswer, WorldOrder } from "./lab.ts";
 
 /** The far side, alone in a network of its own: a resolver, servers, and a record of all that reached it. */
@@ -152,17 +153,16 @@ createHttpsServer(
   .on("connection", note)
   .on("upgrade", join)
   .listen(443);
-/** HTTP/2 and nothing else. */
+/** HTTP/2 and nothing else, with TLS and without. */
+const speakHttp2 = answerStream((one) => records.push(one));
 createSecureServer({
   SNICallback: (name, done) => done(null, contextFor(name)),
   ...authority.issue("default.test"),
 })
   .on("connection", note)
-  .on("stream", (stream, headers) => {
-    records.push({ kind: "request", what: `HTTP/2 ${headers[":method"]} ${headers[":path"]}` });
-    stream.end(`hello from ${headers[":authority"]}\n`);
-  })
+  .on("stream", speakHttp2)
   .listen(8444);
+createClearServer().on("connection", note).on("stream", speakHttp2).listen(50_051);
 /** As it was spoken long ago. */
 createHttpsServer(
   {

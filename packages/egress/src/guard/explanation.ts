@@ -1,6 +1,8 @@
 import { isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { answerShort } from "../http/answer.ts";
+import { NotRead } from "../http/head.ts";
+import { refuseHttp2 } from "../http/http2.ts";
 import { Incoming } from "../http/incoming.ts";
 import { endTls } from "../http/inspector.ts";
 import { hintFor } from "./hint.ts";
@@ -27,13 +29,20 @@ export async function explain(socket: Socket, ward: Ward, host: string, reason: 
   try {
     const client = await endTls(socket, host, ward.contextFor(host), GREETING_PATIENCE_MS);
     client.on("error", () => socket.destroy());
-    const head = await new Incoming(client).head();
+    const head = await new Incoming(client).head().catch(notRead);
     if (!head) return void client.end();
+    if (head instanceof NotRead) return refuseHttp2(client, `${reason}. ${hintFor(ward.sandbox)}`);
     answerShort(client, 403, reason, hintFor(ward.sandbox));
     drain(client);
   } catch {
     socket.destroy();
   }
+}
+
+/** What can be answered all the same. */
+function notRead(error: unknown): NotRead {
+  if (error instanceof NotRead) return error;
+  throw error;
 }
 
 /** Who still sends a body reads the answer only then. */

@@ -26,8 +26,9 @@ export interface Inspected {
   /** The program that asks, where it can be seen. */
   readonly binary?: string;
   readonly scheme: "http" | "https";
-  /** Absent for one to the proxy. */
+  /** Absent for one to the proxy, whose port it then is. */
   readonly place?: Place;
+  readonly port: number;
   /** Judged when the connection was. */
   readonly addresses?: readonly string[];
   /** What is being asked right now. */
@@ -51,10 +52,10 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
   const whose = attachmentId ? { attachmentId } : {};
   const seen = binary ? { binary } : {};
   const note = ({ place: where = place, misuse, ...rest }: RequestNote) => {
-    if (!where) return;
-    const { host, port } = where;
-    parts.note(ward.sandbox, { atMs: Date.now(), host, port, via, ...seen, ...whose, ...rest });
-    if (misuse) parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse });
+    const { host, port } = where ?? { host: undefined, port: inspected.port };
+    const at = { atMs: Date.now(), ...(host && { host }), port };
+    parts.note(ward.sandbox, { ...at, via, ...seen, ...whose, ...rest });
+    if (misuse && host) parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse });
   };
   const upstreams: Upstreams = new Map();
   try {

@@ -10,6 +10,9 @@ import { readLogins, readRequests } from "./reading.ts";
 import { type Opened, refuse } from "./refusal.ts";
 import type { Noted, Ward } from "./ward.ts";
 
+/** Where boxd listens for what is said to a proxy. */
+const PROXY_PORT = 3128;
+
 type Allowed = Exclude<Decision, { verdict: "denied" }>;
 
 /** One connection that a program wants, from its question to its verdict. */
@@ -26,7 +29,7 @@ export class Opening {
     if (ward && via === "ssh-agent") return readLogins(this.#parts, tunnel, { ward, uid });
     const seen = opened.program ? { binary: opened.program } : {};
     if (ward && opened.host === "")
-      return readRequests(this.#parts, tunnel, { ward, via, uid, scheme: "http", ...seen });
+      return readRequests(this.#parts, tunnel, { ward, via, uid, port: PROXY_PORT, scheme: "http", ...seen });
     const host = canonicalHost(opened.host);
     const attachmentId = ward && attachmentOf(ward.users, uid);
     const whose = { ...seen, ...(attachmentId && { attachmentId }) };
@@ -38,13 +41,13 @@ export class Opening {
     if (decision.verdict === "denied") {
       // In the clear there is a way to say why: each request is denied with a sentence.
       if (port === 80 && via === "name")
-        return readRequests(this.#parts, tunnel, { ward, via, uid, scheme: "http", place, ...seen });
+        return readRequests(this.#parts, tunnel, { ward, via, uid, port, scheme: "http", place, ...seen });
       return this.#refuse(opened, { ...call, ...decision }, ward);
     }
     const scheme = schemeOf(decision);
     // A name that is looked up is a word to whoever keeps it: not before somebody said yes.
     if (scheme && decision.asksEach)
-      return readRequests(this.#parts, tunnel, { ward, via, uid, scheme, place, ...seen }, decision);
+      return readRequests(this.#parts, tunnel, { ward, via, uid, port, scheme, place, ...seen }, decision);
     const told = { ...call, ...(decision.rule && { rule: decision.rule }) };
     if (decision.verdict === "asked" && !(await this.#ask(opened, decision, place, attachmentId))) {
       return this.#refuse(opened, { ...told, rule: "approval", reason: "nobody allowed it" }, ward);
@@ -111,7 +114,7 @@ export class Opening {
       return readRequests(
         this.#parts,
         tunnel,
-        { ward, via, uid, scheme, place, addresses, ...seen },
+        { ward, via, uid, port, scheme, place, addresses, ...seen },
         decision,
       );
     const noted = { ...call, address: addresses[0] ?? "" };

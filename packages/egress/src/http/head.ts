@@ -1,3 +1,5 @@
+import { PREFACE } from "./http2.ts";
+
 /** The beginning of a request, as it was written and in no other way. */
 export interface Head {
   readonly method: string;
@@ -14,6 +16,13 @@ export type Framing =
 /** What a server might read differently than we do. It is answered with 400, and nothing of it is sent on. */
 export class BadRequest extends Error {}
 
+/** Whoever says this speaks HTTP/2, of which nothing is read here, and understands an answer in it. */
+export class NotRead extends BadRequest {
+  constructor() {
+    super("HTTP/2 is not read here: speak HTTP/1.1, or have a rule for this host that is not about requests");
+  }
+}
+
 export const MOST_HEAD_BYTES = 65_536;
 const MOST_HEADERS = 200;
 const REQUEST_LINE = /^([A-Z]{1,20}) ([\x21-\x7e]{1,16384}) (HTTP\/1\.[01])$/;
@@ -23,6 +32,7 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** `bytes` end before the empty line. Every line ends in CR LF, and there is no other CR or LF. */
 export function parseHead(bytes: Buffer): Head {
   const [first = "", ...lines] = bytes.toString("latin1").split("\r\n");
+  if (first === PREFACE) throw new NotRead();
   const [, method, target, version] = REQUEST_LINE.exec(first) ?? bad("a broken request line");
   if (lines.length > MOST_HEADERS) bad("too many headers");
   const headers = lines.map((line): [string, string] => {

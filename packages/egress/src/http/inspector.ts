@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
-import { HTTP_1 } from "../tls/application-protocol.ts";
+import { HTTP_1_FIRST } from "../tls/application-protocol.ts";
 import type { Authority } from "../tls/certificate.ts";
 
 const PREFACE_PATIENCE_MS = 5_000;
@@ -69,7 +69,7 @@ export function endTls(
     const tls = new TLSSocket(socket, {
       isServer: true,
       secureContext: context,
-      ALPNProtocols: HTTP_1,
+      ALPNProtocols: HTTP_1_FIRST,
       SNICallback: (name, done) =>
         name.toLowerCase() === host ? done(null, context) : done(new Error("TLS is for another name")),
     });

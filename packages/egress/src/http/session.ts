@@ -7,7 +7,8 @@ import { Refused, Stopped } from "../secrets/stopped.ts";
 import { answerShort } from "./answer.ts";
 import { destinationOf, type Place } from "./authority.ts";
 import { exchange } from "./exchange.ts";
-import { BadRequest, type Head } from "./head.ts";
+import { BadRequest, type Head, NotRead } from "./head.ts";
+import { refuseHttp2 } from "./http2.ts";
 import { Incoming } from "./incoming.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -55,7 +56,8 @@ export async function serveSession(parts: SessionParts): Promise<void> {
     const isBad = error instanceof BadRequest;
     const reason = isBad ? error.message : "the host does not answer as it should";
     note({ ...(parts.place && { place: parts.place }), verdict: isBad ? "denied" : "failed", reason });
-    answerShort(client, isBad ? 400 : 502, reason);
+    if (error instanceof NotRead) refuseHttp2(client, reason);
+    else answerShort(client, isBad ? 400 : 502, reason);
   } finally {
     parts.asking(undefined);
   }
