@@ -190,6 +190,8 @@ describe("mistakes", () => {
     [["exec", "nosuch", "--", "true"], 66, "sandboxer ls"],
     [["create", "--ttl", "soon"], 2, "90s, 30m or 1h30m"],
     [["create", "--ttl", "8d"], 2, "at most 7d"],
+    [["create", "--isolation", "vm"], 2, "process, container, userspace-kernel, microvm"],
+    [["route", "explain", "--visibility", "all"], 2, "private, team, org"],
     [["rm"], 2, "sandboxer ls"],
     [["completion", "csh"], 2, "bash, fish, zsh"],
     [["preview", "demo", "0x10"], 2, "0 to 65535"],
@@ -202,7 +204,7 @@ describe("mistakes", () => {
   ])("%j says what to do instead", async (args, code, said) => {
     expect(await cli.run(args)).toMatchObject({ code, stderr: expect.stringContaining(said), stdout: "" });
     // Behind the command's own name, which may be two words.
-    const at = ["budget", "snapshots", "images"].includes(args[0] ?? "") ? 2 : 1;
+    const at = ["budget", "snapshots", "images", "route"].includes(args[0] ?? "") ? 2 : 1;
     const asJson = await cli.run(args.toSpliced(at, 0, "--json"));
     expect(JSON.parse(asJson.stderr)).toMatchObject({
       error: { code: expect.any(String), hint: expect.any(String) },

@@ -269,6 +269,19 @@ describe("the waist, from outside", () => {
     expect((await cli("route", "explain")).stdout).toContain("local");
     const dear = await cli("route", "explain", "--max-price", "1.00", "--extensions", "local");
     expect(dear).toMatchObject({ code: 69, stdout: expect.stringContaining("costs $3.60") });
+    const asked = await cli(
+      "route",
+      "explain",
+      "--persistent",
+      "-w",
+      home,
+      "--isolation",
+      "microvm",
+      "--json",
+    );
+    expect(JSON.parse(asked.stdout).rejected, "as a create with the same words").toContainEqual(
+      expect.objectContaining({ extensionId: "local", reason: expect.stringContaining("microvm") }),
+    );
 
     const audit = await cli("audit", "verify");
     expect(audit).toMatchObject({ code: 0, stdout: expect.stringContaining("unbroken") });

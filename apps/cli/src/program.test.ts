@@ -1,7 +1,15 @@
+import {
+  consumerSchema,
+  createBodySchema,
+  ISOLATION_CLASSES,
+  ROUTING_POLICIES,
+  VISIBILITIES,
+} from "@sandboxer/contract";
 import type { Command } from "commander";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { wordsOf } from "./commands/completion.ts";
 import { bash, fish } from "./completion.ts";
+import { CHOICES } from "./create-options.ts";
 import { buildProgram } from "./program.ts";
 
 const program = await buildProgram("0");
@@ -98,4 +106,43 @@ it("completes every command and every option", () => {
     expect(bash(words)).toContain(`"${name}") words="`);
     expect(fish(words)).toContain(name.split(" ").at(-1));
   }
+});
+
+describe("options of what makes a sandbox", () => {
+  const named = (name: string) => leaves.find((leaf) => leaf.name === name)?.command as Command;
+  const flagsOf = (name: string) => named(name).options.map(({ flags }) => flags);
+
+  it("are the same to make one and to ask where it would go", () => {
+    const own = ["--idempotency-key <key>"];
+    expect(flagsOf("route explain")).toEqual(flagsOf("create").filter((flags) => !own.includes(flags)));
+    const ofTheCommand = ["-t, --tty", "--timeout <time>", "--cwd <folder>", "-u, --user <user>"];
+    const ofTheSandbox = flagsOf("run").filter((flags) => !ofTheCommand.includes(flags));
+    expect(ofTheSandbox.length).toBeGreaterThan(15);
+    expect(flagsOf("create")).toEqual(expect.arrayContaining(ofTheSandbox));
+  });
+
+  it("stand by their topic, what is used most first", () => {
+    const topics = (name: string) =>
+      [...helpOf(named(name)).matchAll(/^(\S.*:)\n +-/gm)].map(([, heading]) => heading);
+    const common = [
+      "Options:",
+      "Your folder:",
+      "What it is made of:",
+      "What it may reach:",
+      "What it may use:",
+    ];
+    expect(topics("run")).toEqual(common);
+    const kept = ["How long it stays:", "Where it runs:", "Whom it is for:"];
+    expect(topics("create")).toEqual([...common, ...kept]);
+    expect(topics("route explain")).toEqual([...common, ...kept]);
+  });
+
+  it("know each word that the contract takes", () => {
+    const { isolation, visibility, policy, for: kinds, atEnd } = CHOICES;
+    expect(isolation).toEqual(ISOLATION_CLASSES);
+    expect(visibility).toEqual(VISIBILITIES);
+    expect(policy).toEqual(ROUTING_POLICIES);
+    expect(kinds).toEqual(consumerSchema.shape.kind.unwrap().options);
+    expect(atEnd).toEqual(createBodySchema.shape.atEnd.unwrap().options);
+  });
 });

@@ -7,7 +7,12 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 /** In one place, so that every command that makes sandboxes has the same. */
 export function addWorkspaceOptions(command: Command): Command {
   return command
-    .option("-w, --workspace <folder[:inside]>", "work on this folder, at /workspace unless said", placeOf)
+    .optionsGroup("Your folder:")
+    .option(
+      "-w, --workspace <folder>",
+      "work on this folder, at /workspace; `src:/app` puts it elsewhere",
+      placeOf,
+    )
     .addOption(
       new Option(
         "--access <mode>",

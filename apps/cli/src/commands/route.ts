@@ -1,61 +1,31 @@
-import type { CreateBody, IsolationClass } from "@sandboxer/contract";
 import { dollars } from "@sandboxer/contract/dollars";
 import type { Command } from "commander";
-import { durationMs, list, microUsd } from "../arguments.ts";
+import { addCreateOptions, type CreateOptions, createBodyOf } from "../create-options.ts";
+import { TOPICS } from "../making-options.ts";
 import { table } from "../table.ts";
 
-interface Options {
-  readonly profile?: string;
-  readonly isolation?: IsolationClass;
-  readonly extensions?: string[];
-  readonly policy?: NonNullable<CreateBody["routing"]>["policy"];
-  readonly maxPrice?: number;
-  readonly ttl?: number;
+interface Options extends CreateOptions {
   readonly json?: true;
 }
 
 export function register(program: Command): void {
-  program
+  const command = program
     .command("route")
     .description("look at routes without taking one")
     .command("explain", { isDefault: true })
     .description("say where a create would go, and why nowhere else; starts nothing")
-    .option("--profile <ref>", "as in python or python@2")
-    .option("--isolation <class>", "the least isolation")
-    .option("--extensions <list>", "the only ones to consider", list)
-    .option("--policy <policy>", "prefer-self-hosted, lowest-cost or explicit")
-    .option("--max-price <usd>", "the most an hour may cost", microUsd)
-    .option("--ttl <time>", "how long it would live", durationMs)
-    .option("--json", "print the plan as JSON")
     .addHelpText(
       "after",
       "\nExample:\n  $ sandboxer route explain --isolation container --policy lowest-cost",
     )
     .action(explain);
+  addCreateOptions(command).optionsGroup(TOPICS.most).option("--json", "print the plan as JSON");
 }
 
-async function explain({
-  profile,
-  isolation,
-  extensions,
-  policy,
-  maxPrice,
-  ttl,
-  json,
-}: Options): Promise<void> {
+async function explain({ json, ...options }: Options): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const { ERRORS } = await import("@sandboxer/contract");
-  const routing = {
-    ...(policy && { policy }),
-    ...(maxPrice !== undefined && { maximumMicroUsdPerHour: maxPrice }),
-  };
-  const body: CreateBody = {
-    ...(profile !== undefined && { profile }),
-    ...(isolation && { isolation }),
-    ...(extensions && { extensions }),
-    ...(ttl && { ttlMs: ttl }),
-    ...(Object.keys(routing).length > 0 && { routing }),
-  };
+  const body = await createBodyOf(options);
   const plan = await withClient((client) => client.explain(body));
   const rows = [
     ...plan.candidates.map((one, at) => [

@@ -1,28 +1,20 @@
 import type { CreateBody, Process } from "@sandboxer/contract";
 import type { Command } from "commander";
-import { durationMs, list, mebibytes, processors, variable } from "../arguments.ts";
+import { durationMs, variable } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
-import { allowance, type NetworkOptions, networkOf } from "../network.ts";
+import { addMakingOptions, type MakingOptions, madeAs, TOPICS } from "../making-options.ts";
 import { whenReaderLeaves } from "../reader.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay } from "../relay.ts";
 import { waiting } from "../waiting.ts";
 import { sayWhy } from "../why.ts";
-import { addWorkspaceOptions, type WorkspaceOptions, workspaceOf } from "../workspace.ts";
 
-interface Options extends NetworkOptions, WorkspaceOptions {
-  readonly secrets?: string[];
+interface Options extends MakingOptions {
   readonly name?: string;
-  readonly profile?: string;
   readonly user?: string;
-  readonly cpus?: number;
-  readonly memory?: number;
   readonly env?: Record<string, string>;
   readonly cwd?: string;
   readonly timeout?: number;
   readonly ttl?: number;
-  readonly image?: string;
-  readonly rootfs?: string;
-  readonly tools?: string[];
   readonly tty?: true;
 }
 
@@ -31,32 +23,17 @@ export function register(program: Command): void {
     .command("run")
     .description("run one command in a fresh sandbox, and take the sandbox down")
     .argument("<argv...>", "the command and its arguments")
-    .option("--profile <ref>", "what it is to be, as in python or python@2; the rest then only narrows it")
     .option("-e, --env <NAME=value>", "a variable; NAME alone takes this shell's value", variable)
+    .option("-t, --tty", "give the command this terminal, and what is typed here")
+    .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
     .option("--cwd <folder>", "where to run; relative ones start at the home")
     .option("-u, --user <user>", "who runs it: a name or uid of the sandbox's /etc/passwd (default: user)")
-    .option("--timeout <time>", "end the command after it, with exit code 124", durationMs)
-    .option("--ttl <time>", "the longest the sandbox lives (default: 1h)", durationMs)
-    .option("--image <ref>", "use this container image, as in debian:12")
-    .option("--rootfs <path>", "use this folder or archive as the root instead of this machine's programs")
-    .option("--tools <folder...>", "show this machine's folder too, read-only: a version manager's")
-    .option("--cpus <count>", "processors it may use (default: 2)", processors)
-    .option("--memory <size>", "memory it may use (default: 2G)", mebibytes)
-    .option("--allow <host>", "a host it may reach, as in api.example.com", allowance)
-    .option(
-      "--rules <sets>",
-      "named sets of hosts it may reach, as in anthropic; npm needs `packageHosts`",
-      list,
-    )
-    .option("--ask", "have somebody decide about what no rule allows: `sandboxer approvals`")
-    .option("--secrets <list>", "secrets it uses without seeing them, by name", list)
     .option("--name <name>", "a name for the sandbox, to find what it changed in its workspace")
-    .option("-t, --tty", "give the command this terminal, and what is typed here")
-    .option("--json", "give errors as JSON")
+    .option("--ttl <time>", "the longest the sandbox lives (default: 1h)", durationMs)
     .passThroughOptions()
     .addHelpText("after", EXAMPLES)
     .action(run);
-  addWorkspaceOptions(command);
+  addMakingOptions(command).optionsGroup(TOPICS.most).option("--json", "give errors as JSON");
 }
 
 async function run(argv: string[], options: Options): Promise<void> {
@@ -108,21 +85,9 @@ async function run(argv: string[], options: Options): Promise<void> {
   }
 }
 
-/** Only what was said: what was left out is the profile's to fill in. */
 async function bodyOf(options: Options): Promise<CreateBody> {
-  const { name, profile, image, rootfs, tools, cpus, memory, secrets } = options;
-  const { imageOf } = await import("../image.ts");
-  const resources = { ...(cpus && { cpus }), ...(memory && { memoryMiB: memory }) };
-  return {
-    ...(name !== undefined && { name }),
-    ...(profile !== undefined && { profile }),
-    ...((image ?? rootfs ?? tools) !== undefined && { image: imageOf({ image, rootfs, tools }) }),
-    ...(Object.keys(resources).length > 0 && { resources }),
-    ...networkOf(options),
-    ...(secrets && { secrets }),
-    ...workspaceOf(options),
-    ...lifetime(options),
-  };
+  const { name } = options;
+  return { ...(await madeAs(options)), ...(name !== undefined && { name }), ...lifetime(options) };
 }
 
 /** The sandbox stays for as long as there is something in it to look at. */
