@@ -2,6 +2,7 @@ import { type Applied, type ApplyOptions, applyBodySchema, type Principal } from
 import { exactChanges } from "./approvals/exact-changes.ts";
 import { needApproval } from "./approvals/need.ts";
 import { refuseGuest } from "./attachments/acting.ts";
+import { askToJoin } from "./attachments/joining.ts";
 import { changesOf } from "./changes.ts";
 import type { House } from "./house.ts";
 import { parse } from "./parse.ts";
@@ -22,6 +23,7 @@ export async function apply(
   const asked = parse(applyBodySchema, options);
   const { sandbox, box } = await reach(house, principal, "workspace.apply", idOrName);
   await refuseGuest(house, principal, sandbox);
+  await askToJoin(house, principal, sandbox);
   if (sandbox.spec.approvals?.includes("workspace.apply")) {
     const said = { ...asked, ...(await exactChanges(sandbox, box, asked.paths)) };
     await needApproval(house, principal, "workspace.apply", { sandbox, spec: sandbox.spec, said });

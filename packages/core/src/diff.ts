@@ -4,6 +4,7 @@ import {
   type Principal,
   type WorkspaceChange,
 } from "@sandboxer/contract";
+import { actingIn } from "./attachments/acting.ts";
 import { changesOf } from "./changes.ts";
 import type { House } from "./house.ts";
 import { leasedItems } from "./leased.ts";
@@ -20,6 +21,7 @@ export async function diff(
   authorize(principal.chain, "sandbox.files");
   const asked = parse(changesBodySchema, options);
   const { sandbox, box } = await reach(house, principal, "sandbox.files", idOrName);
+  await actingIn(house, principal, sandbox);
   const changes = await changesOf(sandbox, box).changes(asked);
   return leasedItems(house.leases, principal, box, changes);
 }

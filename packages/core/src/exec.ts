@@ -34,9 +34,9 @@ export async function exec(
   const { argv, cwd, user, env, stdin, pty } = request;
   // Of what is typed later nobody can be asked now: whoever decides is to know that there may be more.
   const said = { argv, cwd, user, variables: Object.keys(env), ...((stdin || pty) && { reads: true }) };
+  const attachment = await actingIn(house, principal, sandbox);
   await needApproval(house, principal, "sandbox.exec", { sandbox, spec: sandbox.spec, said, exact: request });
   const { id: sandboxId, orgId } = sandbox;
-  const attachment = await actingIn(house, principal, sandbox);
   // A first use may have made it, and it may have less than those before it.
   if (attachment.rules || attachment.secrets) await tellGuard(house, sandbox);
   const acting = { ...inWorkspace(request, sandbox), ...actAs(await userOf(attachment, box), request.user) };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
-import { needApproval } from "./approvals/need.ts";
+import { askToJoin } from "./attachments/joining.ts";
 import { canonicalJson } from "./events/chain.ts";
 import type { House } from "./house.ts";
 import { wake } from "./lifecycle/sleep.ts";
@@ -47,27 +47,13 @@ async function giveAgain(
   if (found.state !== "running" && found.state !== "paused") return undefined;
   refuseAnother(wanted, found);
   const place = await locate(house, principal, "sandbox.create", found.id, ["running", "paused"]);
-  await askToJoin(house, principal, wanted, found);
+  const { label, claim, consumer, reuse } = wanted;
+  await askToJoin(house, principal, found, { reuse, consumer });
   if (found.state === "paused") await wake(house, place, { principalId: principal.id });
-  const { label, claim, consumer } = wanted;
   const { orgId, id: principalId, keyId } = principal;
   const atMs = house.clock.nowMs();
   const data = { keyId, consumer };
   return house.store.reuseSandbox({ orgId, label, sandboxId: found.id, claim, principalId, atMs, data });
-}
-
-/** Whoever is in it already has been let in. */
-async function askToJoin(
-  house: House,
-  principal: Principal,
-  { reuse, consumer }: Narrowed,
-  sandbox: Sandbox,
-): Promise<void> {
-  const { spec } = sandbox;
-  if (!spec.approvals?.includes("sandbox.attach")) return;
-  if ((await house.store.attachmentsOf(sandbox.id, principal.id)).length > 0) return;
-  const said = { reuse, consumer };
-  await needApproval(house, principal, "sandbox.attach", { sandbox, spec, said });
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Box, Principal, Process, ProcessEvent, Sandbox, Synced } from "@sandboxer/contract";
 import { SandboxerError } from "@sandboxer/contract";
 import { refuseGuest } from "./attachments/acting.ts";
+import { askToJoin } from "./attachments/joining.ts";
 import type { House } from "./house.ts";
 import { authorize } from "./policy/authorize.ts";
 import { reach } from "./reach.ts";
@@ -15,6 +16,7 @@ export async function sync(house: House, principal: Principal, idOrName: string)
   authorize(principal.chain, "workspace.apply");
   const { sandbox, box } = await reach(house, principal, "workspace.apply", idOrName);
   await refuseGuest(house, principal, sandbox);
+  await askToJoin(house, principal, sandbox);
   if (!box.mirror) {
     throw new SandboxerError("invalid_request", "the workspace is not a mirror", {
       hint: "Create the sandbox with `mode: mirror`; of a copy-on-write workspace there are `diff` and `apply`.",

@@ -1,6 +1,6 @@
 import { type Attachment, type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { House } from "../house.ts";
-import { implicitAttachment } from "./implicit.ts";
+import { askToJoin, join } from "./joining.ts";
 
 /**
  * Through which attachment a principal acts. What somebody else attached it with binds it for ever:
@@ -20,7 +20,8 @@ export async function actingIn(house: House, principal: Principal, sandbox: Sand
   if (imposed.length === 0) {
     const implicit = own.find((one) => one.implicit);
     if (implicit) return implicit;
-    return house.store.ensureAttachment(implicitAttachment(principal, sandbox.id, house.clock.nowMs()));
+    await askToJoin(house, principal, sandbox);
+    return join(house, principal, sandbox);
   }
   const [only, ...more] = imposed.filter(({ detachedAtMs }) => detachedAtMs === undefined);
   if (!only) return deny("it has left the sandbox");

@@ -10,6 +10,7 @@ import {
 } from "@sandboxer/contract";
 import { needApprovalOfAll } from "../approvals/need.ts";
 import { refuseGuest } from "../attachments/acting.ts";
+import { askToJoin } from "../attachments/joining.ts";
 import { createClaimed } from "../create.ts";
 import type { House } from "../house.ts";
 import { claimOf, type Once } from "../idempotency.ts";
@@ -81,6 +82,7 @@ async function forkInto(
 ): Promise<Sandbox[]> {
   const source = await findSandbox(house, principal, idOrName);
   await refuseGuest(house, principal, source);
+  await askToJoin(house, principal, source);
   const { id, spec, budgetMicroUsd } = source;
   const forks = { verb: "fork", count: wanted.length, names: wanted.flatMap(({ name }) => name ?? []) };
   const both = ["sandbox.snapshot", "sandbox.create"] as const;

@@ -11,6 +11,7 @@ import {
 } from "@sandboxer/contract";
 import { needApproval } from "../approvals/need.ts";
 import { refuseGuest } from "../attachments/acting.ts";
+import { askToJoin } from "../attachments/joining.ts";
 import { demand } from "../facet.ts";
 import type { House } from "../house.ts";
 import { claimOf, type Once } from "../idempotency.ts";
@@ -64,6 +65,7 @@ export async function take(
   shelfOf(house);
   const place = await locate(house, principal, "sandbox.snapshot", idOrName, ["running", "paused"]);
   await refuseGuest(house, principal, place.sandbox);
+  await askToJoin(house, principal, place.sandbox);
   const { sandbox: source } = place;
   const said = { name, labels };
   if (!approved)
