@@ -49,7 +49,8 @@ export async function createClaimed(
 ): Promise<Sandbox> {
   const { origin } = settled;
   // 1 narrow
-  const narrowed = await narrow(house, principal, await withSnapshot(house, principal, body));
+  const asked = await withSnapshot(house, principal, body);
+  const narrowed = await narrow(house, principal, asked, origin?.profile);
   await inheritRunbook(house, narrowed.spec);
   if (origin) narrowed.spec.forkOf = origin.forkOf;
   return reuseOr(house, principal, narrowed, claim, (label) =>
@@ -70,9 +71,7 @@ async function make(
   const said = { profile, name, image, network, workspace, secrets, ttlMs };
   if (!approved) await needApproval(house, principal, "sandbox.create", { spec, said, exact: [said, spec] });
   // 2 plan
-  const { routing, trust } = narrowed;
-  const offers = await house.registry.offers((manifest) => !!whyUnfit(spec, manifest, routing));
-  const plan = route(spec, offers, routing, trust);
+  const plan = await planOf(house, narrowed, origin);
   if (plan.candidates.length === 0) throw noCandidate(plan);
 
   house.pass("create.planned");
@@ -82,7 +81,7 @@ async function make(
     const { sandbox, attachmentId } = await hold(house, principal, { id, ...narrowed, plan, claim });
     house.pass("create.held");
     // 4 try
-    const taken = await tryEach(house, sandbox, plan.candidates, origin?.layers);
+    const taken = await tryEach(house, sandbox, plan.candidates, origin?.shared?.layers);
     house.pass("create.made");
     await setUp(house, sandbox, taken, attachmentId);
     house.pass("create.prepared");
@@ -91,6 +90,19 @@ async function make(
   } finally {
     house.creating.delete(id);
   }
+}
+
+/** Where it can be; of what shares with another, only where that one is. */
+export async function planOf(
+  house: House,
+  { spec, routing, trust }: Narrowed,
+  origin: Origin | undefined,
+): Promise<RoutePlan> {
+  const offers = await house.registry.offers((manifest) => !!whyUnfit(spec, manifest, routing));
+  const plan = route(spec, offers, routing, trust);
+  const { shared } = origin ?? {};
+  if (!shared) return plan;
+  return { ...plan, candidates: plan.candidates.filter((one) => one.extensionId === shared.extensionId) };
 }
 
 function noCandidate({ rejected }: RoutePlan): SandboxerError {

@@ -2,6 +2,7 @@ import {
   type CreateBody,
   namesHostFolder,
   type Principal,
+  type Sandbox,
   SandboxerError,
   stronger,
   type Visibility,
@@ -14,11 +15,21 @@ import { admitSecrets } from "./secrets/terms.ts";
 import { floorOf, trustOf } from "./trust/tier.ts";
 import { admitVolumes } from "./volumes/volumes.ts";
 
-/** What was asked, within its profile and within every link of the caller's chain. */
-export async function narrow(house: House, principal: Principal, asked: CreateBody) {
+/**
+ * What was asked, within its profile and within every link of the caller's chain. `kept`: the profile of
+ * what it is a copy of, which has everything from it already.
+ */
+export async function narrow(
+  house: House,
+  principal: Principal,
+  asked: CreateBody,
+  kept?: Sandbox["profile"],
+) {
   // What a profile names, whoever published it has answered for.
   if (namesHostFolder(asked.image)) authorize(principal.chain, "workspace.mount");
-  const { body, profile, pool } = await withProfile(house, principal, asked);
+  const { body, profile, pool } = kept
+    ? { body: asked, profile: kept, pool: undefined }
+    : await withProfile(house, principal, asked);
   authorizeProfile(principal.chain, profile);
   const network = body.network ?? defaultNetwork(principal.chain);
   const allowed = authorizeCreate(principal.chain, { ...body, ...(network && { network }) });

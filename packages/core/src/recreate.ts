@@ -13,6 +13,7 @@ import { explain } from "./explain.ts";
 import type { House } from "./house.ts";
 import { claimOf, type Once } from "./idempotency.ts";
 import { teardown } from "./lifecycle/teardown.ts";
+import { withoutGranted } from "./network/granted.ts";
 import { answerPlanned } from "./planned.ts";
 import { authorize } from "./policy/authorize.ts";
 import { findSandbox } from "./reach.ts";
@@ -74,6 +75,7 @@ function askedAgain({
   const { schema: _, setup, pool: __, forkOf: ___, ...said } = spec;
   return {
     ...said,
+    network: withoutGranted(spec.network),
     // Its profile brings the setup along; said again, it would run twice.
     ...(setup && !profile && { setup }),
     ...(name !== undefined && { name }),

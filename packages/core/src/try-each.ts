@@ -26,10 +26,13 @@ export interface Taken {
   readonly setup: KeptSetup | undefined;
 }
 
-/** The sandbox that another begins as a copy of, and the layers they share. */
+/** The sandbox that another begins as a copy of. */
 export interface Origin {
   readonly forkOf: string;
-  readonly layers?: readonly string[] | undefined;
+  /** What holds for it holds for its copies. */
+  readonly profile?: Sandbox["profile"];
+  /** What they share, and the only one who can give it. */
+  readonly shared?: { readonly extensionId: string; readonly layers: readonly string[] } | undefined;
 }
 
 /** Typed failover: the next candidate is tried only for errors whose row in the table says so. */

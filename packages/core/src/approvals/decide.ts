@@ -10,6 +10,7 @@ import {
   SandboxerError,
 } from "@sandboxer/contract";
 import type { House } from "../house.ts";
+import { grantedId } from "../network/granted.ts";
 import { authorizeNetwork } from "../network/narrow.ts";
 import { tellGuard } from "../network/terms.ts";
 import { parse } from "../parse.ts";
@@ -79,7 +80,7 @@ function ruleOf(approvalId: string, action: Action): NetworkRule {
     );
   }
   if (isCall) {
-    return parse(egressRuleSchema, { ...callRule(action), id: `approved/${approvalId}` });
+    return parse(egressRuleSchema, { ...callRule(action), id: grantedId(approvalId) });
   }
   throw new SandboxerError(
     "invalid_request",

@@ -15,6 +15,7 @@ import { authorize } from "../policy/authorize.ts";
 import { getProfile } from "../profiles/profiles.ts";
 import { findSandbox, locate } from "../reach.ts";
 import { expandNetwork } from "./expand.ts";
+import { isGranted } from "./granted.ts";
 import { authorizeNetwork, narrowNetwork } from "./narrow.ts";
 import { proposeRules } from "./propose.ts";
 import { protectAgain } from "./protect.ts";
@@ -36,7 +37,7 @@ export async function changeNetwork(
   }
   const profile = sandbox.profile && `${sandbox.profile.name}@${sandbox.profile.version}`;
   const own = profile ? (await getProfile(house, principal, profile)).resolved.network : undefined;
-  const granted = sandbox.spec.network.rules.filter(({ id }) => id?.startsWith("approved/"));
+  const granted = sandbox.spec.network.rules.filter(isGranted);
   const within = narrowNetwork(own, asked, granted) ?? asked;
   const network = authorizeNetwork(principal.chain, within) as GuardedNetwork;
   await needApproval(house, principal, "sandbox.network", { sandbox, spec: sandbox.spec, said: { network } });

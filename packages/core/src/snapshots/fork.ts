@@ -11,10 +11,12 @@ import {
 import { needApprovalOfAll } from "../approvals/need.ts";
 import { refuseGuest } from "../attachments/acting.ts";
 import { askToJoin } from "../attachments/joining.ts";
-import { createClaimed } from "../create.ts";
+import { createClaimed, planOf } from "../create.ts";
 import type { House } from "../house.ts";
 import { claimOf, type Once } from "../idempotency.ts";
 import { teardown } from "../lifecycle/teardown.ts";
+import { narrow } from "../narrow.ts";
+import { withoutGranted } from "../network/granted.ts";
 import { parse } from "../parse.ts";
 import { askOf } from "../place.ts";
 import { answerPlanned } from "../planned.ts";
@@ -83,17 +85,22 @@ async function forkInto(
   const source = await findSandbox(house, principal, idOrName);
   await refuseGuest(house, principal, source);
   await askToJoin(house, principal, source);
-  const { id, spec, budgetMicroUsd } = source;
+  const { id, spec, profile, budgetMicroUsd } = source;
   const forks = { verb: "fork", count: wanted.length, names: wanted.flatMap(({ name }) => name ?? []) };
   const both = ["sandbox.snapshot", "sandbox.create"] as const;
   await needApprovalOfAll(house, principal, both, { sandbox: source, spec, said: forks });
   const { schema: _, from: __, forkOf: ___, setup: ____, pool: _____, ...said } = spec;
-  // Its rules as they are now go with it, and so does the most that it may cost.
+  // Its rules as they are now go with it, and so does the most that it may cost; a yes was for it alone.
   const image = await pinnedImage(house, source);
-  const asked = { ...said, image, ...(budgetMicroUsd !== undefined && { budgetMicroUsd }) };
-  const origin = { forkOf: id, layers: await sharedLayers(house, principal, idOrName) };
-  if (origin.layers) house.pass("fork.frozen");
-  if (origin.layers) return makeAll(house, principal, wanted, asked, origin);
+  const budget = budgetMicroUsd === undefined ? {} : { budgetMicroUsd };
+  const asked = { ...said, image, network: withoutGranted(spec.network), ...budget };
+  const origin = { forkOf: id, ...(profile && { profile }) };
+  const plan = await planOf(house, await narrow(house, principal, asked, profile), origin);
+  // Whoever may not be where it is gets a copy elsewhere, which shares nothing with it.
+  const stays = plan.candidates.some(({ extensionId }) => extensionId === source.location?.extensionId);
+  const shared = stays ? await sharedLayers(house, principal, idOrName) : undefined;
+  if (shared) house.pass("fork.frozen");
+  if (shared) return makeAll(house, principal, wanted, asked, { ...origin, shared });
   // Killed on the way, it goes by itself.
   const snapshot = await take(house, principal, idOrName, {}, { passingMs: PASSING_MS, approved: true });
   try {
@@ -105,18 +112,15 @@ async function forkInto(
 }
 
 /** Where its extension can share what it wrote: of one that is stopped, or of one that runs on a store for it. */
-async function sharedLayers(
-  house: House,
-  principal: Principal,
-  idOrName: string,
-): Promise<readonly string[] | undefined> {
+async function sharedLayers(house: House, principal: Principal, idOrName: string): Promise<Origin["shared"]> {
   const place = await locate(house, principal, "sandbox.snapshot", idOrName, ["running", "paused"]);
   return inTurn(house, place.sandbox.id, async () => {
     const sandbox = await house.store.getSandboxById(place.sandbox.id);
     const { stop } = place.extension;
     if (!sandbox || isOver(sandbox.state) || !stop) return undefined;
     const context = callContext(house.installationId, PATIENCE_MS);
-    return askOf(house, { ...place, sandbox }, (_, ref) => stop.freeze(ref, context));
+    const layers = await askOf(house, { ...place, sandbox }, (_, ref) => stop.freeze(ref, context));
+    return layers && { extensionId: place.extension.manifest.id, layers };
   });
 }
 
