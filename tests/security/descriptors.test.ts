@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
+import { busyboxLayer, layoutArchive, makeImage } from "../images/image-maker.ts";
 import { bringProbe, type Engine, openEngine, run, shell, start, withFolder } from "./engine.ts";
 import { hostPidOf, initPidOf } from "./host-view.ts";
 
@@ -40,6 +41,38 @@ describe("descriptors and the runtime's own binary", () => {
       await expect(start(box, { argv: ["pwd"], cwd }), cwd).rejects.toThrow();
     }
     expect((await run(box, ["pwd"], { cwd: "/tmp/../usr" })).text, "control").toBe("/usr\n");
+  });
+
+  it("FD-2 is made with no folder by a descriptor, whoever asks for it", async () => {
+    engine = await openEngine({ boxdPath });
+    const ways = (last: number) =>
+      Array.from({ length: last - 2 }, (_, at) => `/proc/self/fd/${at + 3}`)
+        .flatMap((way) => [way, `${way}/../..`])
+        .concat("/proc/self/root", "/proc/1/root", "/proc/1/cwd");
+    await withFolder(async (source) => {
+      const at = (target: string) => ({ source, target, mode: "read-write", allowSensitive: false }) as const;
+      for (const way of ways(64)) {
+        await expect(engine.create(undefined, {}, { workspace: at(way) }), way).rejects.toMatchObject({
+          code: "invalid_request",
+        });
+      }
+      const box = await engine.create(undefined, {}, { workspace: at("/site") });
+      expect((await run(box, ["pwd"])).text, "control: a folder").toBe("/site\n");
+    });
+    const base = await busyboxLayer();
+    const startOf = async (directory: string): Promise<string> => {
+      const made = makeImage({
+        layers: [base, [{ name: "srv/", type: "5", mode: 0o755 }]],
+        config: { WorkingDir: directory },
+      });
+      await engine.extension.images?.import(parts(layoutArchive(made)), { name: "leads:1" });
+      const box = await engine.create({ kind: "oci", ref: "leads:1" });
+      const { text } = await shell(box, "pwd -P");
+      await engine.destroy(box);
+      return text;
+    };
+    for (const way of ways(9)) expect(await startOf(way), way).toBe("/home/user\n");
+    expect(await startOf("/srv"), "control: an image's own").toBe("/srv\n");
   });
 
   it("FD-3 hands on nothing of what the engine was started with", async () => {
@@ -146,4 +179,8 @@ async function settled<T>(look: () => T): Promise<T> {
     seen = now;
     if (same === 5) return now;
   }
+}
+
+async function* parts(bytes: Uint8Array) {
+  yield bytes;
 }

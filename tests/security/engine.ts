@@ -52,6 +52,8 @@ export interface Engine {
   create(image?: Image, env?: Record<string, string>, more?: Partial<SandboxSpec>): Promise<Box>;
   /** One that was made ahead and is now somebody's. */
   claim(): Promise<Box>;
+  /** Another one, with all that this one wrote. */
+  restore(from: Box): Promise<Box>;
   /** Stops every process of it where it is, and lets it go on. */
   pauseAndResume(box: Box): Promise<void>;
   destroy(box: Box): Promise<void>;
@@ -84,6 +86,12 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
         await engine.destroy(box);
       }
       throw new Error("none was made ahead");
+    },
+    async restore(from) {
+      const box = await engine.create();
+      if (!from.snapshots || !box.snapshots) throw new Error("it takes no snapshots");
+      await box.snapshots.restore("root", await from.snapshots.capture("root"));
+      return box;
     },
     async pauseAndResume(box) {
       await extension.pause?.pause(box.ref, context);

@@ -17,9 +17,9 @@ const LENT_FROM = 700_000;
 
 /** Who runs the engine, and the ways its sandboxes come to be. An ordinary user cannot pause here. */
 const MODES = {
-  root: ["created", "resumed", "claimed", "with a workspace"],
-  "a user with subordinate ids": ["created", "claimed", "with a workspace"],
-  "a user with one id": ["created", "claimed", "with a workspace"],
+  root: ["created", "resumed", "claimed", "restored", "with a workspace"],
+  "a user with subordinate ids": ["created", "claimed", "restored", "with a workspace"],
+  "a user with one id": ["created", "claimed", "restored", "with a workspace"],
 } as const;
 type Mode = keyof typeof MODES;
 
@@ -48,6 +48,7 @@ for (const mode of Object.keys(MODES) as Mode[]) {
         const pool = way === "claimed" ? 1 : 0;
         engine = await openEngine({ boxdPath: given.boxd.path, pool, ...(owner && { owner }), ...lent });
         if (workspace) box = await createOnFolder(owner);
+        else if (way === "restored") box = await engine.restore(await engine.create());
         else box = await (way === "claimed" ? engine.claim() : engine.create());
         if (way === "resumed") await engine.pauseAndResume(box);
         probe = await bringProbe(box, given.probe.path);

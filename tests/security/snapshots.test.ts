@@ -88,18 +88,26 @@ describe("snapshots as an attacker meets them", () => {
     await client.snapshots.delete(snapshot.id);
   });
 
-  it("SN-2 gives each copy an identity of its own", async () => {
-    const copies = await source.fork(2);
-    const facts = await Promise.all(
-      copies.map((copy) =>
-        sh(copy, "cat /etc/machine-id 2>&1; od -An -N32 -tx1 /dev/urandom; cat /proc/sys/kernel/random/uuid"),
-      ),
+  it("SN-2 gives each copy, forked or restored, an identity of its own", async () => {
+    const { id } = await source.snapshot();
+    const restored = await Promise.all([1, 2].map(() => client.sandboxes.create({ from: id })));
+    const copies = [...(await source.fork(2)), ...restored];
+    const drawn = "od -An -N32 -tx1 /dev/urandom; cat /proc/sys/kernel/random/uuid";
+    const facts = await Promise.all(copies.map((copy) => sh(copy, drawn)));
+    expect(new Set(facts).size).toBe(4);
+    expect(new Set([source.id, ...copies.map((copy) => copy.id)]).size).toBe(5);
+    const kept = "cat /etc/machine-id /etc/ssh/ssh_host_* /etc/sandboxer/authority.pem /run/secrets/* 2>&1";
+    expect(await sh(source, kept, "root"), "control: the first has what follows").toMatch(
+      new RegExp(`1234\n${CANARY}`),
     );
-    expect(facts[0]).not.toBe(facts[1]);
-    expect(facts.join()).not.toContain("1234");
-    expect(new Set([source.id, ...copies.map(({ id }) => id)]).size).toBe(3);
-    expect(await sh(copies[0] as Sandbox, "cat ~/kept")).toBe("kept\n");
-    await Promise.all(copies.map((copy) => copy.destroy()));
+    for (const copy of copies) {
+      const found = await sh(copy, kept, "root");
+      expect(found).not.toContain("1234");
+      expect(found).not.toContain(CANARY);
+      expect(await sh(copy, "cat ~/kept")).toBe("kept\n");
+      await copy.destroy();
+    }
+    await client.snapshots.delete(id);
   });
 
   it("SN-4 restores nothing of which a byte was changed, cut, added or signed by another", async () => {
