@@ -131,7 +131,9 @@ fn a_crash_at_any_step_leaves_the_old_or_the_new() {
         let mut sandbox = with_workspace(world, "crash", "copy-on-write");
         assert_eq!(sandbox.sh(EDIT).exit()["code"], 0);
         let base = world.base.join("project");
-        let layer = layer(&mut sandbox, &[]);
+        let edited = layer(&mut sandbox, &[]);
+        assert_eq!(sandbox.sh("cd /workspace && echo more >> README").exit()["code"], 0);
+        let later = layer(&mut sandbox, &["README"]);
         let (place, home) = (folder(world, "crash"), world.directory.display().to_string());
         let old = census(&base);
         let mut outcomes = Vec::new();
@@ -144,13 +146,35 @@ fn a_crash_at_any_step_leaves_the_old_or_the_new() {
             assert_eq!(census(&base), old);
             let die = step.to_string();
             let options = ["--box", place.as_str(), "--die-after", die.as_str()];
-            if world.apply(&options, &json!({"force": true}), &layer).is_some() {
-                outcomes.push(census(&base));
-                break;
+            let header = json!({"force": true, "ticket": format!("t{step}")});
+            let answer = world.apply(&options, &header, &edited);
+            if answer.is_none() {
+                world.apply(&["--recover", &home], &json!({}), &[]).expect("a recovery");
             }
-            world.apply(&["--recover", &home], &json!({}), &[]).expect("a recovery");
             assert!(is_clean(&base), "step {step}");
             outcomes.push(census(&base));
+            // What was done is told, whoever did it, and is no change of the host's.
+            let told = fs::read(world.directory.join(format!("applied/t{step}"))).ok();
+            let told: Option<Value> = told.map(|bytes| serde_json::from_slice(&bytes).unwrap());
+            let told =
+                told.map(|told| (assert_eq!(told["id"], id("crash")), told["answer"].clone()).1);
+            assert_eq!(told.is_some(), *outcomes.last().unwrap() != old, "step {step}");
+            if let Some(told) = &told {
+                assert_eq!(
+                    (&told["conflicts"], answer.as_ref().unwrap_or(told)),
+                    (&json!([]), told)
+                );
+                let header = json!({"paths": ["README"]});
+                let more = world.apply(&["--box", &place], &header, &later).unwrap();
+                assert_eq!(
+                    (&more["applied"], &more["conflicts"]),
+                    (&json!(1), &json!([])),
+                    "{step}"
+                );
+            }
+            if answer.is_some() {
+                break;
+            }
         }
         let new = outcomes.last().unwrap().clone();
         assert_ne!(old, new);

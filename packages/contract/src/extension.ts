@@ -9,7 +9,7 @@ import type { ExecRequest, Process, ProcessInfo, Terminals } from "./process.ts"
 import type { Snapshots } from "./snapshot.ts";
 import type { SandboxSpec } from "./spec.ts";
 import type { Stored } from "./stored.ts";
-import type { Changes, Mirror } from "./workspace.ts";
+import type { Applied, Changes, Mirror } from "./workspace.ts";
 
 export interface CallContext {
   /** Every resource anywhere carries it; what carries another is never touched. */
@@ -48,6 +48,8 @@ export interface ListedBox {
   readonly paused?: boolean;
   /** Nothing of it runs; its files are kept until `expiresAtMs`. */
   readonly stopped?: boolean;
+  /** What was brought to its workspace's folder, and whoever asked for it died before it was told: said once. */
+  readonly applied?: readonly Applied[];
 }
 
 /** The facet `users`: a sandbox can tell several people apart. */

@@ -1,4 +1,10 @@
-import { type Applied, type ApplyOptions, applyBodySchema, type Principal } from "@sandboxer/contract";
+import {
+  type Applied,
+  type ApplyOptions,
+  applyBodySchema,
+  type Principal,
+  type Sandbox,
+} from "@sandboxer/contract";
 import { exactChanges } from "./approvals/exact-changes.ts";
 import { needApproval } from "./approvals/need.ts";
 import { refuseGuest } from "./attachments/acting.ts";
@@ -29,18 +35,24 @@ export async function apply(
     await needApproval(house, principal, "workspace.apply", { sandbox, spec: sandbox.spec, said });
   }
   const applied = await changesOf(sandbox, box).apply(asked);
+  await recordApplied(house, sandbox, applied, { principalId: principal.id, force: asked.force });
+  return applied;
+}
+
+/** Without a principal where whoever asked for it died before it was told. */
+export async function recordApplied(
+  house: House,
+  { id, orgId, spec }: Sandbox,
+  { applied, paths }: Applied,
+  { principalId, force }: { readonly principalId?: string; readonly force?: boolean } = {},
+): Promise<void> {
+  const { source } = spec.workspace ?? {};
   await house.journal.record({
     type: "workspace.applied",
-    orgId: sandbox.orgId,
+    orgId,
     atMs: house.clock.nowMs(),
-    sandboxId: sandbox.id,
-    principalId: principal.id,
-    data: {
-      source: sandbox.spec.workspace?.source,
-      force: asked.force,
-      applied: applied.applied,
-      paths: applied.paths.slice(0, NAMED_AT_MOST),
-    },
+    sandboxId: id,
+    principalId,
+    data: { source, force, applied, paths: paths.slice(0, NAMED_AT_MOST) },
   });
-  return applied;
 }

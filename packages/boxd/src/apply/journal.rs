@@ -6,6 +6,7 @@ use super::die;
 use super::plan::{Action, Step};
 use super::stage::Stage;
 use super::target::Target;
+use super::told::Told;
 use crate::sys::path::{self, PLAIN};
 use crate::sys::sync;
 use crate::wire::failure::Failure;
@@ -23,22 +24,32 @@ const FORWARD: &str = "journal";
 const BACK: &str = "undo";
 
 /// Does it all, or takes it back and tells what was in the way.
-pub fn commit(stage: &Stage, target: &Target, steps: &[Step]) -> Result<Vec<Value>, Failure> {
+pub fn commit(
+    stage: &Stage,
+    target: &Target,
+    steps: &[Step],
+    told: Option<&Told>,
+) -> Result<Vec<Value>, Failure> {
     let failed = |error| Failure::about_path("the journal", &error);
     let abandon = |error| {
         stage.clear();
         failed(error)
     };
-    write(stage, target, steps).map_err(abandon)?;
+    write(stage, target, steps, told).map_err(abandon)?;
     die::pass();
     // From here on it is done, whatever happens.
     let folder = stage.folder.as_fd();
     path::rename(folder, DRAFT, folder, FORWARD).map_err(abandon)?;
     die::pass();
-    go_on(stage, steps, (target.uid, target.gid)).map_err(failed)
+    go_on(stage, steps, (target.uid, target.gid), told).map_err(failed)
 }
 
-fn go_on(stage: &Stage, steps: &[Step], owner: (u32, u32)) -> io::Result<Vec<Value>> {
+fn go_on(
+    stage: &Stage,
+    steps: &[Step],
+    owner: (u32, u32),
+    told: Option<&Told>,
+) -> io::Result<Vec<Value>> {
     match carry_out::forward(stage, steps, owner) {
         Ok(()) => {}
         Err(Late::Failed(error)) => return turn_back(stage, steps).and(Err(error)),
@@ -47,6 +58,10 @@ fn go_on(stage: &Stage, steps: &[Step], owner: (u32, u32)) -> io::Result<Vec<Val
             let why = "it was changed on this machine at this moment";
             return Ok(vec![json!({ "path": path.to_string_lossy(), "why": why })]);
         }
+    }
+    if let Some(told) = told {
+        told.leave(stage)?;
+        die::pass();
     }
     finish(stage, FORWARD)?;
     Ok(Vec::new())
@@ -69,30 +84,44 @@ fn finish(stage: &Stage, name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Carries on where a dead one stopped. False where it had decided nothing yet.
-pub fn resume(stage: &Stage) -> io::Result<bool> {
-    if let Some((steps, owner)) = read(stage, FORWARD)? {
-        go_on(stage, &steps, owner)?;
-    } else if let Some((steps, _)) = read(stage, BACK)? {
-        carry_out::back(stage, &steps)?;
-        finish(stage, BACK)?;
-    } else {
-        return Ok(false);
-    }
-    Ok(true)
+/// What became of a dead one's.
+pub enum Resumed {
+    /// It had decided nothing yet, or what it did was taken back.
+    Undone,
+    Done(Option<Told>),
 }
 
-fn write(stage: &Stage, target: &Target, steps: &[Step]) -> io::Result<()> {
+/// Carries on where a dead one stopped.
+pub fn resume(stage: &Stage) -> io::Result<Resumed> {
+    if let Some(Written { steps, owner, told }) = read(stage, FORWARD)? {
+        let late = go_on(stage, &steps, owner, told.as_ref())?;
+        return Ok(if late.is_empty() { Resumed::Done(told) } else { Resumed::Undone });
+    }
+    if let Some(Written { steps, .. }) = read(stage, BACK)? {
+        carry_out::back(stage, &steps)?;
+        finish(stage, BACK)?;
+    }
+    Ok(Resumed::Undone)
+}
+
+fn write(stage: &Stage, target: &Target, steps: &[Step], told: Option<&Told>) -> io::Result<()> {
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL;
     let mut file = File::from(path::open(stage.folder.as_fd(), DRAFT, flags, 0o600, PLAIN)?);
     let steps: Vec<Value> = steps.iter().map(to_json).collect();
-    let text = json!({ "uid": target.uid, "gid": target.gid, "steps": steps }).to_string();
-    file.write_all(text.as_bytes())?;
+    let mut all = json!({ "uid": target.uid, "gid": target.gid, "steps": steps });
+    if let Some(told) = told {
+        all["told"] = told.to_json();
+    }
+    file.write_all(all.to_string().as_bytes())?;
     // The staged content along with it.
     sync::filesystem(stage.folder.as_fd())
 }
 
-type Written = (Vec<Step>, (u32, u32));
+struct Written {
+    steps: Vec<Step>,
+    owner: (u32, u32),
+    told: Option<Told>,
+}
 
 fn read(stage: &Stage, name: &str) -> io::Result<Option<Written>> {
     let file = match path::open(stage.folder.as_fd(), name, libc::O_RDONLY, 0, PLAIN) {
@@ -106,7 +135,9 @@ fn read(stage: &Stage, name: &str) -> io::Result<Option<Written>> {
     let owner = (fields.small("uid").map_err(broken)?, fields.small("gid").map_err(broken)?);
     let steps = fields.objects("steps").map_err(broken)?;
     let steps = steps.into_iter().map(from_json).collect::<Result<_, _>>().map_err(broken)?;
-    Ok(Some((steps, owner)))
+    let told = fields.object_if_any("told").map_err(broken)?;
+    let told = told.map(Told::from_json).transpose().map_err(broken)?;
+    Ok(Some(Written { steps, owner, told }))
 }
 
 fn to_json(step: &Step) -> Value {

@@ -1,13 +1,11 @@
 //! What earlier applies wrote: that is no change of the host's.
 
 use super::host;
-use super::plan::{Action, Step};
-use super::target::Target;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::fs;
-use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::os::fd::BorrowedFd;
+use std::path::Path;
 
 const NAME: &str = "applied.json";
 
@@ -32,16 +30,11 @@ impl Known {
     }
 
     /// Not knowing means a conflict too many, never one too few: it need not succeed.
-    pub fn add(box_directory: &Path, target: &Target, steps: &[Step], folders: &[PathBuf]) {
+    pub fn add(box_directory: &Path, root: BorrowedFd, paths: &[String]) {
         let mut all = raw(box_directory);
-        let is_written =
-            |step: &&Step| matches!(step.action, Action::Put { .. } | Action::Mode { .. });
-        let written = steps.iter().filter(is_written).map(|step| &step.path);
-        for path in written.chain(folders) {
-            if let (Some(path), Ok(Some(thing))) =
-                (path.to_str(), host::at(target.root.as_fd(), path))
-            {
-                all.insert(path.into(), json!([thing.found.st_ino, thing.changed_ns()]));
+        for path in paths {
+            if let Ok(Some(thing)) = host::at(root, Path::new(path)) {
+                all.insert(path.clone(), json!([thing.found.st_ino, thing.changed_ns()]));
             }
         }
         let draft = box_directory.join("applied.json.new");

@@ -51,7 +51,7 @@ pub fn land(directory: &Path) -> Result<Value, Failure> {
     };
     let mut changed = plan.conflicts.clone();
     if changed.is_empty() && !plan.steps.is_empty() {
-        changed = journal::commit(&stage, &target, &plan.steps)?;
+        changed = journal::commit(&stage, &target, &plan.steps, None)?;
     }
     stage.clear();
     Ok(json!({

@@ -21,6 +21,7 @@ mod plan;
 mod recover;
 pub mod stage;
 pub mod target;
+mod told;
 mod untouched;
 mod wanted;
 
@@ -39,6 +40,7 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use target::Target;
+use told::Told;
 use untouched::Untouched;
 
 const MOST_HEADER: u32 = 1 << 20;
@@ -52,6 +54,8 @@ pub struct Asked {
     pub named: Vec<PathBuf>,
     /// The most that the layer may hold.
     bytes: u64,
+    /// The name of the file that says what became of it, where who asked hears no answer.
+    ticket: Option<String>,
 }
 
 impl Asked {
@@ -59,7 +63,12 @@ impl Asked {
         let named = fields.texts("paths")?.into_iter();
         let clean = |text: String| PathBuf::from(text).components().collect::<PathBuf>();
         let bytes = fields.number_if_any("bytes")?.unwrap_or(Limits::DEFAULT.bytes);
-        Ok(Asked { force: fields.flag("force", false)?, named: named.map(clean).collect(), bytes })
+        let ticket = fields.text_if_any("ticket")?;
+        if ticket.as_ref().is_some_and(|ticket| !told::is_ticket(ticket)) {
+            return Err(Failure::invalid("a ticket is of letters and digits"));
+        }
+        let force = fields.flag("force", false)?;
+        Ok(Asked { force, named: named.map(clean).collect(), bytes, ticket })
     }
 }
 
@@ -96,18 +105,20 @@ fn apply(box_directory: &std::path::Path) -> Result<Value, Failure> {
         .and_then(|()| Plan::make(&target, &stage, gather.take(), &asked, &untouched));
     let steps: &[Step] = outcome.as_ref().map_or(&[], |plan| &plan.steps);
     let folders = untouched.ours(steps);
-    let done = |stage: Stage, steps: &[Step]| {
+    let nothing = |answer| Told::of(box_directory, &[], &folders, answer);
+    let done = |told: Told| {
         stage.clear();
-        Known::add(box_directory, &target, steps, &folders);
+        told.remember(&stage);
+        told.answer
     };
     let plan = match outcome {
         Ok(plan) => plan,
         Err(failure) => {
-            done(stage, &[]);
+            done(nothing(Value::Null));
             return Err(failure);
         }
     };
-    let answer = |applied: usize, conflicts: &Value| {
+    let answer = |applied: usize, conflicts: &[Value]| {
         json!({
             "applied": applied,
             "paths": plan.paths(),
@@ -117,12 +128,12 @@ fn apply(box_directory: &std::path::Path) -> Result<Value, Failure> {
         })
     };
     if !plan.conflicts.is_empty() || plan.steps.is_empty() {
-        done(stage, &[]);
-        return Ok(answer(0, &json!(plan.conflicts)));
+        return Ok(done(nothing(answer(0, &plan.conflicts))));
     }
-    let late = journal::commit(&stage, &target, &plan.steps)?;
-    done(stage, if late.is_empty() { &plan.steps } else { &[] });
-    Ok(answer(if late.is_empty() { plan.steps.len() } else { 0 }, &json!(late)))
+    let answered = answer(plan.steps.len(), &plan.conflicts);
+    let told = Told::of(box_directory, &plan.steps, &folders, answered).under(asked.ticket);
+    let late = journal::commit(&stage, &target, &plan.steps, Some(&told))?;
+    Ok(done(if late.is_empty() { told } else { nothing(answer(0, &late)) }))
 }
 
 /// A length and that many bytes of JSON.

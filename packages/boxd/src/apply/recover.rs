@@ -1,6 +1,6 @@
 //! Making good what an `apply` left that died.
 
-use super::journal;
+use super::journal::{self, Resumed};
 use super::stage::Stage;
 use crate::wire::failure::Failure;
 use serde_json::{Value, json};
@@ -20,8 +20,12 @@ pub fn all(directory: &Path) -> Result<Value, Failure> {
     for note in notes {
         let note = note.map_err(failed)?.path();
         if let Some(stage) = Stage::find(&note).map_err(failed)? {
-            completed += u32::from(journal::resume(&stage).map_err(failed)?);
+            let resumed = journal::resume(&stage).map_err(failed)?;
             stage.clear();
+            if let Resumed::Done(told) = resumed {
+                completed += 1;
+                told.inspect(|told| told.remember(&stage));
+            }
         }
     }
     Ok(json!({ "completed": completed }))

@@ -1,4 +1,12 @@
-import { isOver, type ListedBox, type Location, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import {
+  type Applied,
+  isOver,
+  type ListedBox,
+  type Location,
+  type Sandbox,
+  SandboxerError,
+} from "@sandboxer/contract";
+import { recordApplied } from "../apply.ts";
 import { settleForsaken } from "../attachments/forsaken.ts";
 import type { House } from "../house.ts";
 import { isInstanceGone } from "../instance.ts";
@@ -36,6 +44,7 @@ export async function reconcile(house: House): Promise<void> {
     work.catch((error) => house.report(`reconciling ${what}`, SandboxerError.from(error)));
   for (const row of rows) {
     const box = found.get(row.extensionId ?? "")?.get(row.id);
+    if (box?.applied) await heard(row.id, tellApplied(house, row.id, box.applied));
     if (!standsAsBefore(house, row, box)) await heard(row.id, settle(house, row, found));
   }
   // What runs where its row says was settled with its row.
@@ -103,6 +112,12 @@ async function listBoxes(house: House): Promise<Found> {
     }),
   );
   return found;
+}
+
+async function tellApplied(house: House, id: string, applies: readonly Applied[]): Promise<void> {
+  const sandbox = await house.store.getUnfinished(id);
+  if (!sandbox) return;
+  for (const applied of applies) await recordApplied(house, sandbox, applied);
 }
 
 /** The whole row is read only now, and may be newer than what was listed: it is judged as it is. */

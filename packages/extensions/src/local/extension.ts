@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { type Box, type Extension, SandboxerError } from "@sandboxer/contract";
+import { type Applied, type Box, type Extension, SandboxerError } from "@sandboxer/contract";
 import { Connection, dial, openBox, openChanges, openSnapshots } from "../_kit/boxd/index.ts";
 import { findBoxd } from "../_kit/boxd/path.ts";
 import { createMirrors } from "../_kit/mirror/mirrors.ts";
@@ -97,8 +97,9 @@ export function createLocalExtension(options: LocalOptions): Extension {
 
     attach,
     async list() {
-      await Promise.all([landing.recover(), store.sweep()]);
-      return mirrors.keepOf(() => heldBoxes(hold, hostId));
+      const [untold] = await Promise.all([landing.recover(), store.sweep()]);
+      const boxes = await mirrors.keepOf(() => heldBoxes(hold, hostId));
+      return boxes.map((box) => ({ ...box, ...withApplied(untold.get(box.ref)) }));
     },
     async destroy(ref) {
       hold.untether(ref);
@@ -116,6 +117,8 @@ export function createLocalExtension(options: LocalOptions): Extension {
     close: () => closeAll(store, pool, hold),
   };
 }
+
+const withApplied = (applied?: readonly Applied[]) => applied && { applied };
 
 function openImageRoom(
   { dir, images = {} }: LocalOptions,

@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type Applied,
@@ -11,23 +13,65 @@ import { askBoxd } from "../_kit/boxd/command.ts";
 
 const NAMED_AT_MOST = 5;
 
+/** What boxd leaves of an apply that was done. */
+interface Said {
+  readonly id: string;
+  readonly answer: Record<string, unknown>;
+}
+
 export interface Landing {
   /** Has boxd write a layer into the folder that the sandbox's workspace is of. */
   land(ref: string, layer: AsyncIterable<Uint8Array>, options: ApplyOptions): Promise<Applied>;
-  /** Makes good what a landing left that died. */
-  recover(): Promise<void>;
+  /** Makes good what landings left that died, and tells of those that were done and nobody lived to tell of. */
+  recover(): Promise<ReadonlyMap<string, readonly Applied[]>>;
 }
 
 /** The bytes of a layer pass through here unread: everything in it is hostile, and boxd takes it so. */
 export function createLanding(dir: string, boxdPath: string): Landing {
-  const recover = () => recoverApplies(boxdPath, dir);
+  const applied = join(dir, "applied");
+  const awaited = new Set<string>();
+
+  const completeOthers = () => recoverApplies(boxdPath, dir);
+
+  async function toldUnder(ticket: string): Promise<Said | undefined> {
+    const text = await readFile(join(applied, ticket), "utf8").catch(() => undefined);
+    return text === undefined ? undefined : (JSON.parse(text) as Said);
+  }
+
+  /** What was begun is carried on by whoever comes next: then it is done, and has to be told so. */
+  async function whatBecameOf(ticket: string, error: unknown): Promise<Record<string, unknown>> {
+    if (!SandboxerError.is(error) || error.code !== "extension_failed") throw error;
+    await completeOthers();
+    const told = await toldUnder(ticket);
+    if (!told) throw error;
+    return told.answer;
+  }
 
   return {
-    recover,
+    async recover() {
+      await completeOthers();
+      const untold = new Map<string, Applied[]>();
+      for (const ticket of await readdir(applied).catch(() => [])) {
+        if (awaited.has(ticket)) continue;
+        const told = await toldUnder(ticket);
+        if (told) untold.set(told.id, [...(untold.get(told.id) ?? []), judge(told.answer)]);
+        await rm(join(applied, ticket), { force: true });
+      }
+      return untold;
+    },
+
     async land(ref, layer, { paths = [], force = false }) {
-      await recover();
-      const input = headed(JSON.stringify({ paths, force, bytes: MOST_BYTES_BACK }), layer);
-      return judge(await askBoxd(boxdPath, ["apply", "--box", join(dir, "boxes", ref)], input));
+      await completeOthers();
+      const ticket = randomBytes(16).toString("hex");
+      const input = headed(JSON.stringify({ paths, force, bytes: MOST_BYTES_BACK, ticket }), layer);
+      awaited.add(ticket);
+      try {
+        const asked = askBoxd(boxdPath, ["apply", "--box", join(dir, "boxes", ref)], input);
+        return judge(await asked.catch((error) => whatBecameOf(ticket, error)));
+      } finally {
+        awaited.delete(ticket);
+        await rm(join(applied, ticket), { force: true });
+      }
     },
   };
 }
