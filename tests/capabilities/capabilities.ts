@@ -141,6 +141,8 @@ export const CAPABILITIES = {
     await ensureDebianPackage("mmdebstrap");
     return { archive: await bootstrapDebian() };
   },
+  zsh: () => program("zsh", "/usr/bin/zsh"),
+  fish: () => program("fish", "/usr/bin/fish"),
   openssl: () => program("openssl", "/usr/bin/openssl"),
   gvisor: () => program("runsc", "/usr/bin/runsc"),
   docker: async () => {

@@ -1,5 +1,8 @@
 import { Argument, type Command } from "commander";
-import { bash, fish, type Word, zsh } from "../completion.ts";
+import { bash } from "../completion/bash.ts";
+import { fish } from "../completion/fish.ts";
+import { wordsOf } from "../completion/words.ts";
+import { zsh } from "../completion/zsh.ts";
 
 const SHELLS = { bash, fish, zsh };
 
@@ -9,7 +12,7 @@ export function register(program: Command): void {
     .description("print what completes this program's words in a shell")
     .addArgument(new Argument("<shell>", "which shell").choices(Object.keys(SHELLS)))
     .option("--json", "give errors as JSON")
-    .addHelpText("after", "\nExample:\n  $ source <(sandboxer completion bash)")
+    .addHelpText("after", EXAMPLES)
     .action(completion);
 }
 
@@ -18,19 +21,8 @@ function completion(shell: keyof typeof SHELLS, _options: object, command: Comma
   process.exit(0);
 }
 
-/** The program's words, as they stand in its own help. */
-export function wordsOf(program: Command): Word[] {
-  return program.commands.flatMap((command) => [
-    wordOf(command),
-    ...command.commands.map((inner) => wordOf(inner, command)),
-  ]);
-}
-
-function wordOf(command: Command, parent?: Command): Word {
-  return {
-    name: parent ? `${parent.name()} ${command.name()}` : command.name(),
-    description: command.description(),
-    options: command.options.flatMap(({ long }) => long ?? []),
-    takesSandbox: command.registeredArguments[0]?.name() === "sandbox",
-  };
-}
+const EXAMPLES = `
+Examples:
+  $ source <(sandboxer completion bash)      in ~/.bashrc
+  $ source <(sandboxer completion zsh)       in ~/.zshrc
+  $ sandboxer completion fish | source       in ~/.config/fish/config.fish`;
