@@ -42,6 +42,27 @@ describe("EG-5 this machine's own addresses", () => {
     expect(reach).toEqual(["inside", "inside", "inside", "inside", "open", "open"]);
   });
 
+  it("are those of now, whatever they were before", () => {
+    const script = `
+      import { execFileSync } from "node:child_process";
+      import { reachOf } from ${JSON.stringify(ADDRESS)};
+      const ip = (words) => execFileSync("ip", words.split(" "));
+      const look = () => ["93.184.9.8", "2606:2800::8"].map((one) => reachOf(one));
+      const before = look();
+      ip("addr add 93.184.9.8/32 dev near");
+      ip("addr add 2606:2800::8/128 dev near nodad");
+      const during = look();
+      ip("addr del 93.184.9.8/32 dev near");
+      ip("addr del 2606:2800::8/128 dev near");
+      console.log(JSON.stringify({ before, during, after: look() }));`;
+    const { before, during, after } = JSON.parse(inNetworkOfItsOwn(script));
+    expect(during).toEqual(["inside", "inside"]);
+    expect([before, after], "control: without them").toEqual([
+      ["open", "open"],
+      ["open", "open"],
+    ]);
+  });
+
   it("AZ-5 EG-15 are no receivers of webhooks", () => {
     const home = mkdtempSync(join(tmpdir(), "sandboxer-own-"));
     const script = `

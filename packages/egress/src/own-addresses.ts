@@ -5,16 +5,25 @@ import { BlockList } from "node:net";
 const LOCAL_V4 = /\|-- (\S+)((?:\n\s+\/.*)+)/g;
 const LOCAL_PREFIX = /\/(\d+) \S+ LOCAL/g;
 
+/** What the kernel said last, and what that means. */
+let known = { v4: "", v6: "", own: new BlockList() };
+
 /**
- * What the kernel takes as this machine's own. It is asked itself: a list of interfaces leaves out
- * those without a carrier, whose addresses answer all the same.
+ * What the kernel takes as this machine's own. It is asked itself, each time: a list of interfaces
+ * leaves out those without a carrier, whose addresses answer all the same.
  */
 export function ownAddresses(): BlockList {
+  const [v4, v6] = [read("fib_trie"), read("if_inet6")];
+  if (v4 !== known.v4 || v6 !== known.v6) known = { v4, v6, own: parse(v4, v6) };
+  return known.own;
+}
+
+function parse(v4: string, v6: string): BlockList {
   const own = new BlockList();
-  for (const [, address = "", below = ""] of read("fib_trie").matchAll(LOCAL_V4)) {
+  for (const [, address = "", below = ""] of v4.matchAll(LOCAL_V4)) {
     for (const [, prefix] of below.matchAll(LOCAL_PREFIX)) own.addSubnet(address, Number(prefix), "ipv4");
   }
-  for (const line of read("if_inet6").split("\n")) {
+  for (const line of v6.split("\n")) {
     const groups = line.slice(0, 32).match(/[0-9a-f]{4}/g);
     if (groups?.length === 8) own.addAddress(groups.join(":"), "ipv6");
   }

@@ -2,6 +2,7 @@ import { Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import type { NetworkCall } from "@sandboxer/contract";
 import { mayDial, reachOf } from "./address.ts";
+import { ownAddresses } from "./own-addresses.ts";
 
 const TIMEOUT_MS = 3_000;
 const TRIES = 2;
@@ -25,10 +26,11 @@ export class Unreachable extends Error {
 
 /** Why one of a host's addresses may not be dialled. The address itself is not the sandbox's to know. */
 export function trapIn(host: string, addresses: readonly string[], cidrs: readonly string[]) {
-  const trap = addresses.find((address) => !mayDial(address, cidrs));
+  const own = ownAddresses();
+  const trap = addresses.find((address) => !mayDial(address, cidrs, own));
   if (trap === undefined) return undefined;
   const where = `${host} leads to an address inside a network`;
-  if (reachOf(trap) === "never") return new Unreachable(`${where} that no rule can open`, "none");
+  if (reachOf(trap, own) === "never") return new Unreachable(`${where} that no rule can open`, "none");
   return new Unreachable(`${where} that no rule names`, { cidr: `${trap}/${isIP(trap) === 4 ? 32 : 128}` });
 }
 
