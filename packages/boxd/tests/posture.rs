@@ -30,6 +30,24 @@ fn running(world: &World, id: &str, argv: &[&str]) -> (support::client::Client, 
 }
 
 #[test]
+fn sn_2_no_two_sandboxes_tell_by_their_boot_that_they_are_neighbours() {
+    in_every_mode(|world| {
+        let file = "/proc/sys/kernel/random/boot_id";
+        let mut boots = vec![fs::read_to_string(file).unwrap()];
+        for name in ["one", "two"] {
+            let mut sandbox = world.create(&id(name));
+            let seen = sandbox.sh(&format!("cat {file}")).text();
+            assert_eq!(seen.len(), boots[0].len(), "control: {seen:?} looks as the machine's does");
+            assert_eq!(sandbox.sh(&format!("cat {file}")).text(), seen, "as long as it lives");
+            boots.push(seen);
+        }
+        boots.sort_unstable();
+        boots.dedup();
+        assert_eq!(boots.len(), 3, "{boots:?}");
+    });
+}
+
+#[test]
 fn programs_have_namespaces_of_their_own_and_no_right_at_all() {
     in_every_mode(|world| {
         let id = id("posture");

@@ -2,7 +2,8 @@
 
 use crate::sys::mount::{self, Depth, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY};
 use crate::sys::path::{self, HERE, NO_SYMLINKS};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
@@ -26,6 +27,8 @@ const MASKED: [&str; 13] = [
 /// Shown, but nothing can be turned.
 const UNTOUCHABLE: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
 
+const BOOT_ID: &str = "boot_id";
+
 const QUIET: u64 = NO_SUID | NO_DEVICES | NO_EXEC;
 
 /// The whole of it, at `place`.
@@ -38,7 +41,23 @@ pub fn mount(place: BorrowedFd) -> io::Result<OwnedFd> {
     for name in MASKED {
         if_present(mask(proc.as_fd(), name))?;
     }
+    if_present(cover_boot_id(proc.as_fd()))?;
     Ok(proc)
+}
+
+/// One of this life of the sandbox: the machine's would tell which sandboxes are neighbours, and
+/// programs that ask whether all was started anew would hear no. Made in the scratch mount.
+fn cover_boot_id(proc: BorrowedFd) -> io::Result<()> {
+    let mut id = String::new();
+    let source = path::open(proc, "sys/kernel/random/uuid", libc::O_RDONLY, 0, NO_SYMLINKS)?;
+    File::from(source).read_to_string(&mut id)?;
+    let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY;
+    File::from(path::open(HERE, BOOT_ID, flags, 0o444, 0)?).write_all(id.as_bytes())?;
+    let place = path::open(proc, "sys/kernel/random/boot_id", libc::O_PATH, 0, NO_SYMLINKS)?;
+    let cover = mount::clone_tree(HERE, Path::new(BOOT_ID), Depth::This)?;
+    mount::set_attributes(&cover, Depth::This, QUIET | READ_ONLY, None)?;
+    mount::attach(cover, place)?;
+    path::unlink(HERE, BOOT_ID)
 }
 
 fn freeze(proc: BorrowedFd, name: &str) -> io::Result<()> {
