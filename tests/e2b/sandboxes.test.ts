@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { NotFoundError, Sandbox, SandboxNotFoundError } from "e2b";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -67,6 +68,58 @@ describe("E2B's own client, with sandboxes", () => {
     await sandbox.connect();
     expect((await sandbox.commands.list()).map(({ pid }) => pid)).toContain(sleeper.pid);
     expect(await sleeper.kill()).toBe(true);
+  });
+
+  const bootId = async (of: Sandbox) =>
+    (await of.commands.run("cat /proc/sys/kernel/random/boot_id")).stdout.trim();
+
+  it("pauses without memory: what ran is over, the files are there, and it was started anew", async () => {
+    const own = await Sandbox.create("base", { ...door.options, metadata: { of: "no memory" } });
+    const sleeper = await own.commands.run("sleep 600", { background: true, timeoutMs: 0 });
+    await own.files.write("kept", "still here");
+    const before = await bootId(own);
+    expect(before).not.toBe((await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim());
+    for (const word of ["once", "twice"]) {
+      await own.pause({ keepMemory: false });
+      expect(await own.isRunning()).toBe(false);
+      expect((await door.gateway.core.get(await root(), own.sandboxId)).pauseDepth).toBe("disk");
+      // Traffic does not start it.
+      await expect(own.files.read("kept")).rejects.toThrow();
+      await own.connect();
+      expect(await own.files.read("kept")).toBe("still here");
+      await own.files.write(word, word);
+    }
+    expect(await own.commands.run("cat once twice")).toMatchObject({ stdout: "oncetwice" });
+    expect(await bootId(own)).not.toBe(before);
+    expect((await own.commands.list()).map(({ pid }) => pid)).not.toContain(sleeper.pid);
+    expect((await own.getInfo()).metadata).toEqual({ of: "no memory" });
+    await own.pause({ keepMemory: false });
+    expect(await own.kill()).toBe(true);
+    expect(await own.isRunning()).toBe(false);
+  });
+
+  it("pauses without memory at the end of its time, and is started by a word of its own only", async () => {
+    const lifecycle = { onTimeout: { action: "pause", keepMemory: false } } as const;
+    const own = await Sandbox.create("base", { ...door.options, lifecycle });
+    await own.files.write("kept", "still here");
+    const before = await bootId(own);
+    await own.setTimeout(1_000);
+    await expect.poll(async () => (await own.getInfo()).state, { timeout: 60_000 }).toBe("paused");
+    await own.connect();
+    expect(await own.files.read("kept")).toBe("still here");
+    expect(await bootId(own)).not.toBe(before);
+    await own.kill();
+    for (const asked of [
+      { autoPauseMemory: false },
+      { autoPause: true, autoPauseMemory: false, autoResume: { enabled: true } },
+    ]) {
+      const answer = await fetch(`${door.url}/v2/sandboxes`, {
+        method: "POST",
+        headers: { "x-api-key": door.options.apiKey ?? "", "content-type": "application/json" },
+        body: JSON.stringify({ templateID: "base", ...asked }),
+      });
+      expect(await answer.json()).toMatchObject({ code: 400 });
+    }
   });
 
   it("sleeps at the end of its time where that was asked for, and wakes when it is used", async () => {

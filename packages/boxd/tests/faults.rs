@@ -27,7 +27,7 @@ fn every_place_to_die_at_is_known_and_tested() {
         tested.extend(ENDING);
         tested.extend(LIMITING.iter().chain(&PAUSING));
         // A claim is tested with the pool, what is kept with what is kept.
-        tested.extend(["extended", "adopted", "claim", "rested", "sealed"]);
+        tested.extend(["extended", "adopted", "claim", "rested", "sealed", "named"]);
         tested.extend(["freezing", "moved", "layered"]);
         // Of a sandbox's first process: tests/points.
         tested.extend(["copied", "pointed", "undoing", "cleared", "undone"]);

@@ -102,10 +102,13 @@ export interface PauseFacet {
   resume(ref: string, context: CallContext): Promise<void>;
 }
 
-/** Sandboxes that are `persistent` or `checkpoint`, of which only the files are there for a while. */
+/** Sandboxes of which only the files are there for a while. */
 export interface StopFacet {
-  /** Of what is stopped, succeeds. Every process is over and every file on the disk when this resolves. */
-  stop(ref: string, context: CallContext): Promise<void>;
+  /**
+   * Of what is stopped, succeeds. Every process is over and every file on the disk when this resolves.
+   * One that is ephemeral is kept for `keepMs`; `unsupported` without that, or where it cannot be.
+   */
+  stop(ref: string, context: CallContext, keepMs?: number): Promise<void>;
   /** A new first process over the same files; a time of its own, as in the spec. Of what runs, attaches. */
   start(spec: SandboxSpec, context: CreateContext): Promise<Box>;
   /**

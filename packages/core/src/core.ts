@@ -73,6 +73,7 @@ import type {
 } from "@sandboxer/contract";
 import type { EventQuery } from "./events/follow.ts";
 import type { Once } from "./idempotency.ts";
+import type { StopOptions } from "./lifecycle/rest.ts";
 import type { PreviewEntry, PreviewGrant } from "./preview.ts";
 import type { RoutePlan } from "./route/route.ts";
 
@@ -199,8 +200,11 @@ export interface Core {
   pause(principal: Principal, idOrName: string): Promise<Sandbox>;
   /** Of what runs, succeeds. What was stopped gets a new first process over its files, and its time anew. */
   resume(principal: Principal, idOrName: string): Promise<Sandbox>;
-  /** Ends every process and keeps every file; of what is stopped, succeeds. `unsupported` for what is ephemeral. */
-  stop(principal: Principal, idOrName: string): Promise<Sandbox>;
+  /**
+   * Ends every process and keeps every file; of what is stopped, succeeds. `unsupported` for what is
+   * ephemeral, unless that is to be kept too.
+   */
+  stop(principal: Principal, idOrName: string, options?: StopOptions): Promise<Sandbox>;
   metrics(principal: Principal, idOrName: string): Promise<Metrics>;
   /** The rules of its way out from now on. `invalid_state` for one that has none. */
   changeNetwork(principal: Principal, idOrName: string, body: unknown): Promise<Sandbox>;

@@ -1,13 +1,18 @@
 import type { Principal, Sandbox } from "@sandboxer/contract";
 import { refuseGuest } from "./attachments/acting.ts";
 import type { House } from "./house.ts";
-import { putDown } from "./lifecycle/rest.ts";
+import { putDown, type StopOptions } from "./lifecycle/rest.ts";
 import { authorize } from "./policy/authorize.ts";
 import { locate } from "./reach.ts";
 
-export async function stop(house: House, principal: Principal, idOrName: string): Promise<Sandbox> {
+export async function stop(
+  house: House,
+  principal: Principal,
+  idOrName: string,
+  options?: StopOptions,
+): Promise<Sandbox> {
   authorize(principal.chain, "sandbox.pause");
   const place = await locate(house, principal, "sandbox.pause", idOrName, ["running", "paused"]);
   await refuseGuest(house, principal, place.sandbox);
-  return putDown(house, place, { principalId: principal.id });
+  return putDown(house, place, { principalId: principal.id }, options);
 }

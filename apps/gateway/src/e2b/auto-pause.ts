@@ -2,6 +2,7 @@ import { type Principal, type Sandbox, SandboxerError } from "@sandboxer/contrac
 import type { Core } from "@sandboxer/core";
 import type { Log } from "../log.ts";
 import { notesOf } from "./labels.ts";
+import type { LayDown } from "./lay-down.ts";
 import { endOf } from "./timeouts.ts";
 
 /** Puts sandboxes to sleep at the end of their time that asked for that instead of an end. */
@@ -11,7 +12,7 @@ export interface AutoPause {
   close(): void;
 }
 
-export function createAutoPause(core: Core, log: Log, dropProcesses: DropProcesses): AutoPause {
+export function createAutoPause(core: Core, log: Log, layDown: LayDown): AutoPause {
   const timers = new Map<string, { readonly atMs: number; readonly timer: NodeJS.Timeout }>();
 
   async function look(principal: Principal, sandboxId: string): Promise<void> {
@@ -20,8 +21,8 @@ export function createAutoPause(core: Core, log: Log, dropProcesses: DropProcess
       const sandbox = await core.get(principal, sandboxId);
       if (sandbox.state !== "running") return;
       if (endOf(sandbox) > Date.now()) return watch(principal, sandbox);
-      if (notesOf(sandbox)["on-timeout"] === "stop") await dropProcesses(core, principal, sandboxId);
-      await core.pause(principal, sandboxId);
+      const isStop = notesOf(sandbox)["on-timeout"] === "stop";
+      await (isStop ? layDown(principal, sandboxId) : core.pause(principal, sandboxId));
     } catch (error) {
       const { code, message } = SandboxerError.from(error);
       log({ level: "error", event: "background", what: `pausing ${sandboxId} on time`, code, message });
@@ -47,5 +48,3 @@ export function createAutoPause(core: Core, log: Log, dropProcesses: DropProcess
     },
   };
 }
-
-export type DropProcesses = (core: Core, principal: Principal, sandboxId: string) => Promise<void>;

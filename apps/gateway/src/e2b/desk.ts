@@ -4,11 +4,13 @@ import type { Images } from "./builds/run.ts";
 import type { Tags } from "./builds/tags.ts";
 import type { Signatures } from "./envd/signatures.ts";
 import type { Contexts } from "./interpreter/contexts.ts";
+import type { LayDown } from "./lay-down.ts";
 import type { Keepers } from "./volumes/keepers.ts";
 
 /** What the parts of this door share. */
 export interface Desk {
   readonly autoPause: AutoPause;
+  readonly layDown: LayDown;
   readonly signatures: Signatures;
   readonly contexts: Contexts;
   readonly keepers: Keepers;

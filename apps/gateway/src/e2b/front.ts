@@ -18,7 +18,6 @@ import { openTags } from "./builds/tags.ts";
 import { serveUpload } from "./builds/upload.ts";
 import { serveControl } from "./control/serve.ts";
 import type { Desk } from "./desk.ts";
-import { dropProcesses } from "./drop-processes.ts";
 import { sandboxOfSignature } from "./envd/admit.ts";
 import { serveEnvd } from "./envd/serve.ts";
 import { createSignatures } from "./envd/signatures.ts";
@@ -26,6 +25,7 @@ import { answerJson, type Exchange, headersOf } from "./exchange.ts";
 import { failureOf, Misdirected, Unreachable } from "./failure.ts";
 import { createContexts } from "./interpreter/contexts.ts";
 import { serveInterpreter } from "./interpreter/serve.ts";
+import { layingDown } from "./lay-down.ts";
 import { isOpened, openSandbox, servePort } from "./ports.ts";
 import { serveVolume } from "./volumes/content.ts";
 import { createKeepers } from "./volumes/keepers.ts";
@@ -56,13 +56,16 @@ interface FrontOptions {
 export function createE2bFront(ground: Ground, log: Log, options: FrontOptions): E2bFront {
   const { allowed, previews, internet, images, tagsFile, buildsFile } = options;
   const { place } = ground.previews;
+  const contexts = createContexts(ground.core);
+  const layDown = layingDown(ground.core, contexts.forget);
   const desk: Desk = {
-    autoPause: createAutoPause(ground.core, log, dropProcesses),
+    autoPause: createAutoPause(ground.core, log, layDown),
+    layDown,
     internet,
     images: { ...KNOWN_IMAGES, ...images },
     builds: createBuilds(openJournal(buildsFile)),
     tags: openTags(tagsFile),
-    contexts: createContexts(ground.core),
+    contexts,
     signatures: createSignatures(),
     keepers: createKeepers(ground.core),
     domain: () => ground.previews.url && place.domainOf(new URL(ground.previews.url)),

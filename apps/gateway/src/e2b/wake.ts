@@ -7,14 +7,18 @@ import { notesOf } from "./labels.ts";
 /** How long one that its own traffic woke runs on. */
 const WOKEN_FOR_S = 300;
 
-/** Wakes what was put to sleep by its clock and is to wake when it is asked for. */
+/**
+ * Wakes what was put to sleep by its clock and is to wake when it is asked for. One whose memory was
+ * not kept is started by a word of its own only, as with E2B: nothing in it would hear the call.
+ */
 export async function wakeOnUse(
   core: Core,
   desk: Desk,
   principal: Principal,
   sandbox: Sandbox,
 ): Promise<Sandbox> {
-  if (sandbox.state !== "paused" || notesOf(sandbox)["auto-resume"] !== "true") return sandbox;
+  if (sandbox.state !== "paused" || sandbox.pauseDepth === "disk") return sandbox;
+  if (notesOf(sandbox)["auto-resume"] !== "true") return sandbox;
   const { sandbox: woken } = await connect(core, principal, sandbox, WOKEN_FOR_S);
   desk.autoPause.watch(principal, woken);
   return woken;

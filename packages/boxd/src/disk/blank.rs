@@ -26,13 +26,12 @@ pub fn make(folder: &Path, size: Size) -> io::Result<Made> {
         .open(folder)?;
     file.set_len(size.bytes)?;
     file.try_lock_shared().map_err(|_| io::Error::from_raw_os_error(libc::EBUSY))?;
-    Ok(Made { root: LoopDevice::over(&file)?.into(), image: Some(file.into()) })
+    Ok(Made { root: LoopDevice::over(&file)?.into(), image: file.into() })
 }
 
 impl Blank {
     pub fn of(made: Made) -> io::Result<Blank> {
-        let file = made.image.ok_or(io::ErrorKind::NotFound)?;
-        Ok(Blank { device: LoopDevice::at(made.root)?, file: file.into() })
+        Ok(Blank { device: LoopDevice::at(made.root)?, file: made.image.into() })
     }
 
     pub fn file(&self) -> &File {

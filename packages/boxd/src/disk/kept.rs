@@ -8,7 +8,7 @@ use super::template::{self, Copied};
 use super::{FOLDERS, Size};
 use crate::sys::loop_device::LoopDevice;
 use crate::sys::mount::{self, NO_DEVICES, NO_SUID};
-use crate::sys::path;
+use crate::sys::{link, path};
 use std::fs::{File, TryLockError};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -34,6 +34,13 @@ pub fn make(templates: &Path, image: &Path, size: Size, owner: Option<u32>) -> i
 
 pub fn open(image: &Path, is_shared: bool) -> io::Result<OwnedFd> {
     mount(&File::options().read(true).write(true).open(image)?, is_shared)
+}
+
+/// From now on its device locks it.
+pub fn give_name(image: OwnedFd, directory: &Path) -> io::Result<()> {
+    let image = File::from(image);
+    lock(&image)?;
+    link::give_name(image.as_fd(), File::open(directory)?.as_fd(), IMAGE)
 }
 
 /// To be read, by any number at once: nothing of it ever changes again.

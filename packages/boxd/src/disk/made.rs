@@ -14,20 +14,20 @@ use std::path::Path;
 /// Files of fewer blocks than this are laid side by side.
 const SMALL_FILE_BLOCKS: &str = "1024";
 
-/// A disk, and its file where the store shares blocks.
+/// A disk and its file.
 pub struct Made {
     pub root: OwnedFd,
-    pub image: Option<OwnedFd>,
+    pub image: OwnedFd,
 }
 
 impl Made {
     pub fn into_list(self) -> Vec<OwnedFd> {
-        std::iter::once(self.root).chain(self.image).collect()
+        vec![self.root, self.image]
     }
 
     pub fn from_list(list: Vec<OwnedFd>) -> Option<Made> {
         let mut list = list.into_iter();
-        Some(Made { root: list.next()?, image: list.next() })
+        Some(Made { root: list.next()?, image: list.next()? })
     }
 }
 
@@ -41,11 +41,12 @@ pub fn pack_tightly(device: &LoopDevice) {
 }
 
 pub fn make_ahead(templates: &Path, size: Size) -> io::Result<Made> {
-    let made = make(templates, size)?;
+    let (made, _) = make(templates, size)?;
     Ok(Made { root: broken_in(made.root)?, ..made })
 }
 
-pub fn make(templates: &Path, size: Size) -> io::Result<Made> {
+/// And whether its file shares its blocks with the template.
+pub fn make(templates: &Path, size: Size) -> io::Result<(Made, bool)> {
     let template = template::find(templates, size)?;
     // It never has a name: however this ends, nothing of it is left behind.
     let file = File::options()
@@ -62,15 +63,16 @@ pub fn make(templates: &Path, size: Size) -> io::Result<Made> {
     let options = [(c"source", source.as_c_str())];
     let flags = [c"nobarrier", c"noinit_itable", c"noquota"];
     let root = mount::new_filesystem_with(c"ext4", &options, &flags, NO_SUID | NO_DEVICES)?;
-    match copied {
+    let is_shared = match copied {
         Copied::Shared => {
             pack_tightly(&device);
-            Ok(Made { root, image: Some(file.into()) })
+            true
         }
         Copied::Written(parts) => {
             // All at once, where the sandbox would wait for one after the other.
             parts.into_iter().for_each(|part| device.read_ahead(part));
-            Ok(Made { root, image: None })
+            false
         }
-    }
+    };
+    Ok((Made { root, image: file.into() }, is_shared))
 }

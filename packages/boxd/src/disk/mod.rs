@@ -41,8 +41,7 @@ pub struct Disks {
     makers: RefCell<Makers>,
     /// For copies: one is enough, and only where files share blocks.
     blanks: RefCell<Makers>,
-    /// The files of disks without a name, by the device that lies over each: kept only where
-    /// files share blocks, since only there somebody wants them.
+    /// The files of disks without a name, by the device that lies over each.
     images: RefCell<HashMap<u64, OwnedFd>>,
     shares_blocks: bool,
     wanted: Cell<Option<(Size, Instant)>>,
@@ -63,7 +62,7 @@ impl Disks {
         }
         template::remove_drafts(&disks.templates);
         match make(&disks.templates, Size::of(USUAL_BYTES, None)) {
-            Ok(made) => disks.shares_blocks = made.image.is_some(),
+            Ok((_, is_shared)) => disks.shares_blocks = is_shared,
             Err(error) => {
                 disks.missing = Some(format!("a disk of a fixed size cannot be had ({error})"));
             }
@@ -81,11 +80,9 @@ impl Disks {
         let mut makers = self.makers.borrow_mut();
         let Made { root: disk, image } = match makers.take(size) {
             Some(disk) => disk,
-            None => make(&self.templates, size)?,
+            None => make(&self.templates, size)?.0,
         };
-        if let Some(image) = image {
-            self.images.borrow_mut().insert(path::stat(disk.as_fd(), "")?.st_dev, image);
-        }
+        self.images.borrow_mut().insert(path::stat(disk.as_fd(), "")?.st_dev, image);
         match makers.count(size) < FEW {
             true => self.ask_for(&mut makers, size),
             false => self.wanted.set(Some((size, Instant::now() + DELAY))),
@@ -111,6 +108,13 @@ impl Disks {
         }
         let device = path::stat(disk.as_fd(), "")?.st_dev;
         self.images.borrow().get(&device).map(OwnedFd::try_clone).transpose()
+    }
+
+    /// A disk that was to go with its sandbox gets a name, by which it can be had again.
+    pub fn give_name(&self, disk: &OwnedFd, directory: &Path) -> io::Result<()> {
+        let device = path::stat(disk.as_fd(), "")?.st_dev;
+        let image = self.images.borrow_mut().remove(&device);
+        kept::give_name(image.ok_or(io::ErrorKind::NotFound)?, directory)
     }
 
     /// It is about to go, and its file with it.

@@ -26,7 +26,8 @@ pub fn survivors(
             log::note(format_args!("adopted {}", sandbox.record.id));
             failpoint::reached("adopted");
             living.push(sandbox);
-        } else if let Some(record) = record.and_then(|one| rest::left_behind(folder, one)) {
+        } else if let Some(record) = record.and_then(|one| rest::left_behind(folder, one, boot_id))
+        {
             resting.insert(record);
         } else {
             trash.take(folder, &folder.boxes().join(&name));

@@ -30,16 +30,21 @@ impl Hold {
         &mut self,
         id: &str,
         grace: Duration,
+        keep_ms: Option<u64>,
         waiting: (u32, u32),
     ) -> Result<bool, Failure> {
         if let Some(is_done) = self.joins_stop(id, waiting) {
             return Ok(is_done);
         }
-        let sandbox = self.settled(id)?;
-        if sandbox.record.keeps.is_none() {
-            let message = format!("sandbox {id} was not made to be kept");
-            return Err(Failure::new(Code::Unsupported, message));
+        match (self.settled(id)?.record.keeps, keep_ms) {
+            (Some(keeps), keep_ms) if keep_ms.is_none() || !keeps.is_late => {}
+            (_, Some(keep_ms)) => self.keep_after_all(id, keep_ms)?,
+            (_, None) => {
+                let message = format!("sandbox {id} was not made to be kept");
+                return Err(Failure::new(Code::Unsupported, message));
+            }
         }
+        let sandbox = self.settled(id)?;
         end(sandbox, grace, true);
         failpoint::reached("signalled");
         if let Some(ending) = &mut sandbox.ending {

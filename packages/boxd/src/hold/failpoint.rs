@@ -5,7 +5,7 @@ use crate::sys::process;
 use std::sync::OnceLock;
 
 /// In the order in which a sandbox's life passes them.
-pub const PLACES: [&str; 28] = [
+pub const PLACES: [&str; 29] = [
     "folder",
     "process",
     "group",
@@ -17,6 +17,7 @@ pub const PLACES: [&str; 28] = [
     "extended",
     "frozen",
     "thawed",
+    "named",
     "signalled",
     "buried",
     "rested",

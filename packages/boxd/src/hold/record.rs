@@ -127,8 +127,9 @@ impl Record {
             record["groups"] = json!(group.places);
         }
         record["disk"] = json!(self.has_disk);
-        if let Some(Keeps { keep_ms, stops_at_end }) = self.keeps {
-            record["keeps"] = json!({"keepMs": keep_ms, "stopsAtEnd": stops_at_end});
+        if let Some(Keeps { keep_ms, stops_at_end, is_late }) = self.keeps {
+            record["keeps"] =
+                json!({"keepMs": keep_ms, "stopsAtEnd": stops_at_end, "late": is_late});
             record["hasLived"] = json!(self.has_lived);
             record["read"] = json!(self.is_read);
             record["sealed"] = json!(self.is_sealed);

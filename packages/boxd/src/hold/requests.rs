@@ -121,8 +121,9 @@ impl Hold {
                 Ok(None) => client.is_busy = true,
                 Err(failure) => out.fail(stream, &failure),
             },
-            HoldRequest::Stop { id, grace_ms } => {
-                match self.stop(&id, Duration::from_millis(grace_ms), (number, stream)) {
+            HoldRequest::Stop { id, grace_ms, keep_ms } => {
+                let grace = Duration::from_millis(grace_ms);
+                match self.stop(&id, grace, keep_ms, (number, stream)) {
                     Ok(true) => out.end(stream, &json!({"existed": true})),
                     Ok(false) => client.is_busy = true,
                     Err(failure) => out.fail(stream, &failure),

@@ -10,6 +10,7 @@ use crate::disk::{self, IMAGE};
 use crate::sys::process::{self, Clone};
 use crate::sys::{descriptor, epoll, sync, time};
 use crate::wire::failure::{Code, Failure};
+use crate::wire::hold_request::Keeps;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -95,6 +96,28 @@ impl Hold {
                 self.tell_stopped(waiting);
             }
         }
+    }
+
+    /// One that was made to go with its processes is kept when they end. Its disk gets its name
+    /// before that is written down: what says that it is kept has something to keep.
+    pub fn keep_after_all(&mut self, id: &str, keep_ms: u64) -> Result<(), Failure> {
+        let directory = self.folder.of_box(id);
+        let mut record = self.settled(id)?.record.clone();
+        if record.has_disk && record.keeps.is_none() {
+            let unnamed = |error: io::Error| {
+                let message = format!("the disk of {id} goes with it: {error}");
+                Failure::new(Code::Unsupported, message)
+            };
+            let (_, sandbox) = self.registry.by_id(id).expect("it is settled");
+            let disk = sandbox.disk.as_ref().ok_or(io::ErrorKind::NotFound.into());
+            disk.and_then(|disk| self.means.disks.give_name(disk, &directory)).map_err(unnamed)?;
+            failpoint::reached("named");
+        }
+        record.keeps = Some(Keeps { keep_ms, stops_at_end: false, is_late: true });
+        record.has_lived = true;
+        record.write(&directory).map_err(|error| Failure::about_path("box.json", &error))?;
+        self.settled(id)?.record = record;
+        Ok(())
     }
 
     fn await_sealing(&mut self, id: &str, pidfd: OwnedFd, waiting: Vec<(u32, u32)>) {
@@ -195,8 +218,8 @@ impl Hold {
 }
 
 /// A dead sandbox of an earlier hold whose disk is kept, as it lies there.
-pub fn left_behind(folder: &Folder, record: Record) -> Option<Record> {
-    (record.keeps.is_some() && record.has_lived).then_some(())?;
+pub fn left_behind(folder: &Folder, record: Record, boot_id: &str) -> Option<Record> {
+    (record.has_lived && is_whole(&record, boot_id)).then_some(())?;
     let record = thaw_or_finish(folder, record);
     if record.kept_until_ms.is_some() && record.pid == 0 {
         return Some(record);
@@ -206,6 +229,12 @@ pub fn left_behind(folder: &Folder, record: Record) -> Option<Record> {
     let _ = fs::remove_file(directory.join("box.sock"));
     record.write(&directory).ok()?;
     Some(record)
+}
+
+/// A disk without a journal is, after a crash of the machine, only what was put away in order.
+fn is_whole(record: &Record, boot_id: &str) -> bool {
+    let is_safe = |keeps: &Keeps| !keeps.is_late || record.is_sealed || record.boot_id == boot_id;
+    record.keeps.as_ref().is_some_and(is_safe)
 }
 
 /// In a process of its own, since it takes as long as the disk does: everything written is on the

@@ -37,6 +37,9 @@ pub fn assemble(trees: &Trees, plan: &Plan) -> Result<(OwnedFd, Vec<String>), Fa
     let shared = plan.frozen.len() + plan.root.setup_layers as usize;
     let shared = names.iter().skip(1).take(shared).cloned().collect();
     path::make_directory(HERE, "root", 0o755).map_err(step("scratch mount"))?;
+    if plan.is_kept {
+        mount::forget_volatile("w/work").map_err(step("overlay root"))?;
+    }
     let options = mount::overlay_options(&names.join(":"), "w/upper", "w/work", plan.is_kept);
     mount::mount_overlay(c"root", &options).map_err(step("overlay root"))?;
     let root = path::open_directory(HERE, "root", 0).map_err(step("overlay root"))?;

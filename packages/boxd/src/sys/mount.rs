@@ -150,6 +150,15 @@ pub fn overlay_options(lowers: &str, upper: &str, work: &str, is_kept: bool) -> 
     CString::new(options).expect("made of names without NUL")
 }
 
+/// What `volatile` leaves in the folder of work keeps its layer from being used again.
+pub fn forget_volatile(work: &str) -> io::Result<()> {
+    let left = format!("{work}/work/incompat");
+    match std::fs::remove_dir_all(left) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
 /// The classic call, with names relative to the working directory.
 pub fn mount_overlay(onto: &CStr, options: &CStr) -> io::Result<()> {
     let flags = libc::MS_NOSUID | libc::MS_NODEV;

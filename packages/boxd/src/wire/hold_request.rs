@@ -28,10 +28,11 @@ pub enum HoldRequest {
     Freeze {
         id: String,
     },
-    /// Ends its processes; its disk stays.
+    /// Ends its processes; its disk stays, for so long where nothing was said of that before.
     Stop {
         id: String,
         grace_ms: u64,
+        keep_ms: Option<u64>,
     },
     Metrics {
         id: String,
@@ -77,6 +78,8 @@ pub struct Keeps {
     pub keep_ms: u64,
     /// Whether the end of the sandbox's time ends its processes only.
     pub stops_at_end: bool,
+    /// Decided when it lived already, so its disk has no journal.
+    pub is_late: bool,
 }
 
 /// What a sandbox that was stopped is started for.
@@ -152,6 +155,7 @@ impl HoldRequest {
             "stop" => HoldRequest::Stop {
                 id: fields.text("id")?,
                 grace_ms: fields.number_if_any("graceMs")?.unwrap_or(0),
+                keep_ms: fields.number_if_any("keepMs")?,
             },
             "metrics" => HoldRequest::Metrics { id: fields.text("id")? },
             "destroy" => HoldRequest::Destroy {
@@ -194,6 +198,7 @@ impl Keeps {
         Ok(Keeps {
             keep_ms: fields.number("keepMs")?,
             stops_at_end: fields.flag("stopsAtEnd", false)?,
+            is_late: fields.flag("late", false)?,
         })
     }
 }

@@ -55,6 +55,19 @@ describe("a stop", () => {
     expect(types).toContainEqual(["sandbox.resumed", "disk"]);
   });
 
+  it("of what is ephemeral is refused unless it is to be kept: then until the end it had, and no longer", async () => {
+    const { core, principal, wait, now } = await openStopping();
+    const { id, expiresAtMs } = await core.create(principal, { ttlMs: 60_000 });
+    await expect(core.stop(principal, id)).rejects.toMatchObject({ code: "unsupported" });
+    wait(1_000);
+    const stopped = await core.stop(principal, id, { keepsEphemeral: true });
+    expect(stopped).toMatchObject({ state: "paused", pauseDepth: "disk", expiresAtMs });
+    wait(4_000);
+    expect(await core.resume(principal, id)).toMatchObject({ state: "running", expiresAtMs });
+    expect(expiresAtMs).toBe(now() + 55_000);
+    expect(await core.destroy(principal, id)).toMatchObject({ costMicroUsd: 1_000 + 400 });
+  });
+
   it("ends by a destroy without a start, and is no way around a budget", async () => {
     const { core, principal, wait } = await openStopping();
     const { id } = await core.create(principal, { ...persistent, budgetMicroUsd: 61_000 });

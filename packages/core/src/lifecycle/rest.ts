@@ -11,6 +11,11 @@ import { isStopped } from "./stopped.ts";
 
 const PATIENCE_MS = 120_000;
 
+export interface StopOptions {
+  /** Also of one that is ephemeral the files are kept, until the end that it had. */
+  readonly keepsEphemeral?: boolean;
+}
+
 /** Whether its end is only the end of its processes. */
 export function stopsAtEnd(sandbox: Sandbox): boolean {
   const { persistence, atEnd } = sandbox.spec;
@@ -18,14 +23,20 @@ export function stopsAtEnd(sandbox: Sandbox): boolean {
 }
 
 /** Ends every process and keeps every file. Killed on the way, reconcile writes down what it finds. */
-export function putDown(house: House, place: Place, { principalId, reason, still }: Wish): Promise<Sandbox> {
+export function putDown(
+  house: House,
+  place: Place,
+  { principalId, reason, still }: Wish,
+  { keepsEphemeral = false }: StopOptions = {},
+): Promise<Sandbox> {
   const { extension } = place;
   const { id: sandboxId } = place.sandbox;
   return inTurn(house, sandboxId, async () => {
     const now = await current(house, sandboxId);
     if (isStopped(now) || (still && !(await still()))) return now;
     const { stop: facet } = extension;
-    if (!facet || now.spec.persistence === "ephemeral") {
+    const isEphemeral = now.spec.persistence === "ephemeral";
+    if (!facet || (isEphemeral && !keepsEphemeral)) {
       throw new SandboxerError("unsupported", "only what is persistent can be stopped and kept", {
         hint: "Create it with persistence persistent; `pause` keeps everything in memory.",
       });
@@ -36,10 +47,11 @@ export function putDown(house: House, place: Place, { principalId, reason, still
     await house.reaching.tell(sandboxId);
     await house.journal.flush();
     const context = callContext(house.installationId, PATIENCE_MS);
-    await askOf(house, { ...place, sandbox: now }, (_, ref) => facet.stop(ref, context));
+    const keepMs = isEphemeral ? leftOf(house, now) : undefined;
+    await askOf(house, { ...place, sandbox: now }, (_, ref) => facet.stop(ref, context, keepMs));
     house.pass("stop.stopped");
     const atMs = house.clock.nowMs();
-    const expiresAtMs = atMs + (now.spec.keepMs ?? DEFAULT_KEEP_MS);
+    const expiresAtMs = atMs + (keepMs ?? now.spec.keepMs ?? DEFAULT_KEEP_MS);
     const asked = { sandboxId, atMs, expiresAtMs, principalId, ...(reason && { reason }) };
     const stopped = await house.store.stop(asked);
     house.pass("stop.written");
@@ -65,11 +77,13 @@ export async function getUp(house: House, place: Place, now: Sandbox, wish: Wish
   if (!facet || !location) {
     throw new SandboxerError("unsupported", `${extension.manifest.id} cannot start what was stopped`);
   }
-  const triedAtMs = house.clock.nowMs();
-  const expiresAtMs = triedAtMs + spec.ttlMs;
+  const isEphemeral = spec.persistence === "ephemeral";
+  // What was not made to be stopped has the end that it had.
+  const ttlMs = isEphemeral ? leftOf(house, now) : spec.ttlMs;
+  const expiresAtMs = house.clock.nowMs() + ttlMs;
   const context = { ...callContext(house.installationId, PATIENCE_MS), sandboxId, orgId };
   const box = await askOf(house, { ...place, sandbox: now }, async () =>
-    facet.start(await specOf(house, now), context),
+    facet.start({ ...(await specOf(house, now)), ttlMs }, context),
   );
   house.pass("start.started");
   try {
@@ -88,11 +102,17 @@ export async function getUp(house: House, place: Place, now: Sandbox, wish: Wish
   } catch (error) {
     house.guard?.forget(sandboxId);
     box.close();
-    const keptUntilMs = house.clock.nowMs() + (spec.keepMs ?? DEFAULT_KEEP_MS);
-    await facet.stop(place.ref, callContext(house.installationId, PATIENCE_MS));
+    const keepMs = isEphemeral ? leftOf(house, now) : undefined;
+    const keptUntilMs = house.clock.nowMs() + (keepMs ?? spec.keepMs ?? DEFAULT_KEEP_MS);
+    await facet.stop(place.ref, callContext(house.installationId, PATIENCE_MS), keepMs);
     await house.store.stop({ sandboxId, atMs: house.clock.nowMs(), expiresAtMs: keptUntilMs });
     throw error;
   }
+}
+
+/** Until the end that it has; never nothing, which an extension would take for no end at all. */
+function leftOf(house: House, { expiresAtMs = 0 }: Sandbox): number {
+  return Math.max(1_000, expiresAtMs - house.clock.nowMs());
 }
 
 async function pay(house: House, sandboxId: string, expiresAtMs: number): Promise<void> {

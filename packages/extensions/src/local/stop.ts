@@ -49,12 +49,12 @@ export function stopThrough(
   };
 
   return {
-    async stop(ref) {
+    async stop(ref, _, keepMs) {
       hold.untether(ref);
       const [held] = await heldBoxes(hold, "", ref);
       const release = held && !held.paused ? await settle(hold.socketOf(ref)) : undefined;
       try {
-        await hold.call("stop", { id: ref, graceMs: 0 });
+        await hold.call("stop", { id: ref, graceMs: 0, ...(keepMs !== undefined && { keepMs }) });
       } finally {
         release?.();
       }

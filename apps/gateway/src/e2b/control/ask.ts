@@ -42,6 +42,7 @@ export async function bodyFor(
   const metadata = asked.metadata ?? {};
   const ours = Object.keys(metadata).find(isNote);
   if (ours) throw new SandboxerError("invalid_request", `metadata: ${ours} is this gateway's own`);
+  refuseMemoryless(asked);
   const internet = asked.allow_internet_access ?? undefined;
   const network = egressFor(asked.network ?? {}, internet ?? true, desk.internet);
   const secrets = secretsIn(network);
@@ -69,4 +70,14 @@ export async function bodyFor(
     }),
   };
   return { body, isStarted };
+}
+
+/** What sleeps without its memory cannot be woken by traffic. */
+function refuseMemoryless({ autoPause, autoPauseMemory, autoResume }: NewSandbox): void {
+  if (autoPauseMemory !== false) return;
+  const refusal = !autoPause
+    ? "autoPauseMemory=false only applies when autoPause is true"
+    : autoResume?.enabled &&
+      "autoPauseMemory=false cannot be combined with autoResume: such a sandbox must be resumed explicitly";
+  if (refusal) throw new SandboxerError("invalid_request", refusal);
 }

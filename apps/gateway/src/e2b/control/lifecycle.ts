@@ -1,7 +1,6 @@
 import { type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
 import { z } from "zod";
-import { dropProcesses } from "../drop-processes.ts";
 import { endOf, LONGEST_KEEP_MS, retentionOf } from "../timeouts.ts";
 import { timeoutSchema } from "./ask.ts";
 import { findLiving } from "./find.ts";
@@ -88,8 +87,10 @@ export const lifecycleRoutes = [
           `Error pausing sandbox - sandbox '${found.id}' is already paused`,
         );
       }
-      if (body.memory === false) await dropProcesses(core, principal, found.id);
-      desk.autoPause.watch(principal, await core.pause(principal, found.id));
+      const paused = await (body.memory === false
+        ? desk.layDown(principal, found.id)
+        : core.pause(principal, found.id));
+      desk.autoPause.watch(principal, paused);
       await keep(core, principal, found);
       return { status: 204 };
     },

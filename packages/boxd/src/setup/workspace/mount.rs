@@ -54,6 +54,9 @@ pub fn mount(
         path::make_directory(HERE, name, 0o755).map_err(step)?;
     }
     mount::attach(&tree, path::open_directory(HERE, "l", 0).map_err(step)?).map_err(step)?;
+    if is_kept {
+        mount::forget_volatile(&work).map_err(step)?;
+    }
     let options = mount::overlay_options("l", &upper, &work, is_kept);
     mount::mount_overlay(c"c", &options).map_err(step)?;
     let layers = Layers {
