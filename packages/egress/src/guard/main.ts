@@ -10,7 +10,7 @@ import {
 import { z } from "zod";
 import { listenForTunnels } from "../http/inspector.ts";
 import { trusted } from "../http/upstream.ts";
-import { readLines, writeLine } from "../lines.ts";
+import { readLines, sayTogether } from "../lines.ts";
 import { createResolve } from "../resolve.ts";
 import { socketOf } from "../sockets.ts";
 import { Decider } from "./guard.ts";
@@ -66,7 +66,9 @@ if (!boxd || !dir) throw new Error("--boxd and --dir are needed");
 // Whatever small thing a connection keeps keeps the whole buffer that it shares with others.
 Buffer.poolSize = 8_192;
 
-const say = (message: object) => writeLine(process.stdout, message);
+// After whatever is to be done now: the gateway need not know sooner.
+const { say, flush } = sayTogether(process.stdout, setImmediate);
+process.on("exit", flush);
 const inspector = socketOf(dir, process.pid);
 process.on("exit", () => rmSync(inspector, { force: true }));
 

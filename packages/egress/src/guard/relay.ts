@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { readLines, writeLine } from "../lines.ts";
+import { readLines, sayTogether } from "../lines.ts";
 
 /** What the relay tells. Its words are boxd's own; names and ports in them are a sandbox's. */
 export type RelayEvent =
@@ -83,5 +83,5 @@ export function startRelay(
   child.once("error", () => process.exit(1));
   child.once("exit", () => process.exit(1));
   readLines(stdout, (message) => hear(message as unknown as RelayEvent));
-  return { order: (order) => writeLine(stdin, order) };
+  return { order: sayTogether(stdin, process.nextTick).say };
 }
