@@ -121,11 +121,12 @@ describe("in a terminal", () => {
 describe("diff on a terminal", () => {
   it("AZ-10: shows what a sandbox wrote without obeying it", async () => {
     const project = await mkdtemp(join(tmpdir(), "sandboxer-terminal-project-"));
-    const write = "printf '\\033]52;c;aGk=\\007\\ttabbed' > sly; echo plain > file";
+    const write = "printf '\\033]52;c;aGk=\\007\\ttabbed' > sly; echo plain > file; mkdir empty";
     await cli.run(["run", "-w", project, "--name", "drawn", "--", "sh", "-c", write]);
     const { text } = await type(["diff", "drawn"]);
     expect(text).toContain("\\u{1b}]52;c;aGk=\\u{7}\ttabbed");
     expect(text).toContain("+plain");
+    expect(text, "git knows no folder, and a reader wants to").toMatch(/^A {2}empty\/\r$/m);
     for (const bad of ["\x1b]52", "\x07"]) expect(text).not.toContain(bad);
     const { stdout } = await cli.run(["diff", "drawn"]);
     expect(stdout, "a program reads the patch itself").toContain("+\x1b]52;c;aGk=\x07\ttabbed");

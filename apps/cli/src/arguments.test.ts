@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { durationMs, label, portNumber, variable } from "./arguments.ts";
+import { durationMs, label, mebibytes, portNumber, variable } from "./arguments.ts";
 
 describe("a time", () => {
   it.each([
@@ -29,6 +29,17 @@ describe("a time", () => {
     "1..5s",
   ])("refuses %j", (text) => expect(() => durationMs(text)).toThrow("Give a time"));
 });
+
+it.each([
+  ["512", 512],
+  ["512M", 512],
+  ["512m", 512],
+  ["2G", 2_048],
+  ["2g", 2_048],
+  ["2GiB", 2_048],
+  ["64MB", 64],
+])("a size of %s is %i MiB", (text, size) => expect(mebibytes(text)).toBe(size));
+it.each(["", "M", "12K", "-1G", "1.5"])("%j is no size", (text) => expect(() => mebibytes(text)).toThrow());
 
 describe("a variable", () => {
   it("keeps everything after the first =", () => {

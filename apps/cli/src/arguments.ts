@@ -46,11 +46,11 @@ export function label(text: string, before: Readonly<Record<string, string>> = {
   return { ...before, [text.slice(0, cut)]: text.slice(cut + 1) };
 }
 
-/** `512`, `512M`, `2G`; a number alone is MiB. */
+/** `512`, `512M`, `2g`, `2GiB`; a number alone is MiB. */
 export function mebibytes(text: string): number {
   const wrong = () => new InvalidArgumentError("Give a size such as 512M or 2G.");
-  const [, amount, unit] = /^(\d+)([MG]?)$/.exec(text) ?? [];
-  return positive(Number(amount) * (unit === "G" ? 1_024 : 1), wrong);
+  const [, amount, unit] = /^(\d+)(?:([MG])(?:i?B)?)?$/i.exec(text) ?? [];
+  return positive(Number(amount) * (unit?.toUpperCase() === "G" ? 1_024 : 1), wrong);
 }
 
 export function wholeNumber(text: string): number {

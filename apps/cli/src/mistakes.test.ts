@@ -58,6 +58,16 @@ it.each([
   [["create", "--ttl", "soon"], "'soon' is invalid", "Give a time such as 90s"],
   [["up", "--log", "loud"], "'loud' is invalid", "Allowed choices are json, text."],
   [["forward", "a", "b"], "'b' is invalid for argument 'ports'", "A port is a number"],
+  [["run", "-it", "--", "bash"], "unknown option '-it'", "Here that is -t"],
+  [["exec", "-i", "demo", "cat"], "unknown option '-i'", "is passed on by itself"],
+  [["run", "--rm", "--", "true"], "unknown option '--rm'", "goes with its command"],
+  [["rm", "-f", "demo"], "unknown option '-f'", "asks nobody"],
+  [["diff", "--name-only"], "unknown option '--name-only'", "Here that is --stat"],
+  [["create", "-p", "80:80"], "unknown option '-p'", "sandboxer forward"],
+  [["apply", "-it"], "unknown option '-it'", "`sandboxer apply --help`"],
+  [["--json", "ls"], "unknown option '--json'", "sandboxer ls --json"],
+  [["create", "demo"], "too many arguments for 'create'", "sandboxer create --name demo"],
+  [["shell", "demo", "ls"], "too many arguments for 'shell'", "sandboxer exec demo -- ls"],
   [["secrets", "set", "A"], "required option '--to <place>' not specified", "`sandboxer secrets set --help`"],
 ])("says what the parser finds wrong in %j as everything else is said", async (args, message, hint) => {
   const found = await program.parseAsync(args, { from: "user" }).catch((error) => error);

@@ -88,6 +88,13 @@ function needKnown(words: readonly string[]): void {
     expect(known, words.join(" ")).toContain(word.split("=")[0]);
 }
 
+it("stays within a narrow terminal", () => {
+  const [run] = program.commands.filter((one) => one.name() === "run");
+  const configured = run?.configureOutput({ getOutHelpWidth: () => 60 });
+  const [options = ""] = helpOf(configured as Command).split("\nWhat is piped");
+  for (const line of options.split("\n")) expect(line.length, line).toBeLessThanOrEqual(60);
+});
+
 it("says of every time and every size what a number alone means", () => {
   const said = allOf(program).flatMap(({ options }) => options);
   const times = said.filter(({ flags }) => /<time>/.test(flags));

@@ -95,6 +95,7 @@ export async function buildProgram(
     .version(version, "-v, --version")
     .enablePositionalOptions()
     .showSuggestionAfterError()
+    .configureHelp({ minWidthToWrap: NARROWEST })
     .exitOverride()
     // Said by whoever runs the program, as everything else that goes wrong is.
     .configureOutput({ outputError() {} })
@@ -105,6 +106,9 @@ export async function buildProgram(
   for (const command of program.commands) command.helpGroup(headingOf(command.name()));
   return program;
 }
+
+/** What is said of an option is wrapped where it has so many columns; half a terminal has. */
+const NARROWEST = 24;
 
 /** Nothing was named: what there is has been shown instead. `invalid_request` has the same in the error table. */
 const USAGE_EXIT_CODE = 2;

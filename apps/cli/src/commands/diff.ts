@@ -41,7 +41,9 @@ async function diff(
     const isForGit = binary || !process.stdout.isTTY;
     const leftOut: string[] = [];
     const shown = (change: WorkspaceChange) =>
-      isForGit ? gitPatchOf(sandbox, change, { binary: binary ?? false, leftOut }) : patchOf(change);
+      isForGit ? gitPatchOf(sandbox, change, { binary: binary ?? false, leftOut }) : readable(change);
+    // Git knows no folder, so a patch is silent about one.
+    const readable = (change: WorkspaceChange) => patchOf(change) || `${summaryOf(change)}\n`;
     for await (const change of await sandbox.workspace.changes({ paths, detail })) {
       const text = json
         ? `${JSON.stringify(change)}\n`
