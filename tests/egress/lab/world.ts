@@ -53,9 +53,21 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (url === "/long-head")
     return void response.socket?.write(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(1_000_000)}\r\n\r\n`);
   if (url.startsWith("/echo")) return void response.end(`${rawHeaders.join("\n")}\n${body}`);
+  if (url.startsWith("/v1/redirect/")) return void redirect(url, response);
   if (url.startsWith("/redirect"))
     return void response.writeHead(302, { location: "https://evil.test/" }).end();
   response.end(`hello from ${request.headers.host}\n`);
+}
+
+/** Leads elsewhere in every way that an answer can. */
+function redirect(url: string, response: ServerResponse): void {
+  const { pathname, searchParams } = new URL(url, "http://here");
+  const location = searchParams.get("to") ?? "";
+  const status = Number(pathname.split("/").at(-1));
+  const ways = { location, refresh: `0; url=${location}`, "alt-svc": 'h2="evil.test:443"; ma=3600' };
+  response
+    .writeHead(status, status === 200 ? { ...ways, location: "" } : ways)
+    .end(`<meta http-equiv="refresh" content="0; url=${location}">\n`);
 }
 
 /** The head of an answer, a byte at a time and without an end. */
