@@ -9,6 +9,7 @@ import {
   readSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -91,8 +92,16 @@ describe("a secret that never enters", () => {
     await expect.poll(isTold, { timeout: 30_000 }).toBe(true);
     const files = walk(bench.home).filter(isRegular);
     expect(files.some((path) => path.endsWith("state.db"))).toBe(true);
-    const holding = files.filter((path) => holds(readOrNone(path), KEY).length > 0);
-    expect(holding).toEqual([]);
+    const holding = (all: readonly string[]) => all.filter((path) => holds(readOrNone(path), KEY).length > 0);
+    expect(holding(files)).toEqual([]);
+    const planted = join(bench.home, "planted");
+    for (const form of [KEY, Buffer.from(`u:${KEY}`).toString("base64"), Buffer.from(KEY).toString("hex")]) {
+      writeFileSync(planted, `{"note":"${form}"}`);
+      expect(holding(walk(bench.home).filter(isRegular)), "control: one that is there is found").toEqual([
+        planted,
+      ]);
+    }
+    rmSync(planted);
     const events = JSON.stringify(await bench.client.events.list({ limit: 500 }));
     const { calls } = await sandbox.networkCalls();
     const shown = JSON.stringify([await bench.client.secrets.list(), await sandbox.refresh(), calls]);
@@ -105,6 +114,45 @@ describe("a secret that never enters", () => {
       readFileSync(join(bench.home, "state.db"), "latin1") +
       readFileSync(join(bench.home, "state.db-wal"), "latin1");
     expect(database, "control: it is kept, sealed").toContain("sealed:1:");
+  });
+
+  it("SE-6 no error says it: not of who sets it wrongly, nor of where it is kept, nor of who is stopped", async () => {
+    const { client, home } = bench;
+    const failing = join(home, "failing.sh");
+    const AWS = { in: "aws-sigv4" as const, region: "r", service: "s" };
+    writeFileSync(failing, `#!/bin/sh\necho '${KEY}'; echo 'no: ${KEY}' >&2; exit 1\n`, { mode: 0o755 });
+    const wrong: [string, Parameters<typeof client.secrets.set>[1]][] = [
+      ["two lines", { value: `${KEY}\nmore`, bindings: [MODEL] }],
+      ["padded", { value: ` ${KEY}`, bindings: [MODEL] }],
+      ["no such field", { value: KEY, bindings: [MODEL], extra: KEY } as never],
+      ["no AWS key", { value: KEY, bindings: [{ ...MODEL, place: AWS }] }],
+      [
+        "no SSH key",
+        { value: KEY, bindings: [{ host: "model.test", ports: [22], place: { in: "ssh" } } as never] },
+      ],
+      ["a command that fails", { command: [failing], bindings: [MODEL] }],
+      ["a file with more than it", { ref: `file:${failing}`, bindings: [{ ...MODEL, place: AWS }] }],
+      ["a file that is none", { ref: `file:${join(home, "nosuch")}`, bindings: [MODEL] } as never],
+    ];
+    for (const [what, body] of wrong) {
+      const error = await client.secrets.set("WRONG", body).then(
+        () => undefined,
+        (thrown) => thrown,
+      );
+      expect(error?.code, what).toBeDefined();
+      const said = JSON.stringify([error.message, error.hint, error.details]);
+      expect(holds(said, KEY), what).toEqual([]);
+    }
+    rmSync(failing);
+    for (const line of [
+      '-H "x-other: $MODEL_KEY" https://model.test/v1/x',
+      '-d "$MODEL_KEY" https://model.test/v1/x',
+    ]) {
+      const { stdout } = await sandbox.run(["sh", "-c", `curl -si ${line}`]);
+      expect(text(stdout)).toContain("where that may not go");
+      expect(holds(text(stdout), KEY)).toEqual([]);
+    }
+    expect(holds(log.join("\n"), KEY)).toEqual([]);
   });
 
   it("SE-1 SE-6 it is in no layer, configuration or history of an image that is made of the sandbox", async () => {
