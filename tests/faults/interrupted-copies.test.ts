@@ -87,6 +87,11 @@ describe("a sandbox is put down while something is copied", () => {
     const shelf = join(home, "snapshots");
     return existsSync(shelf) ? readdirSync(shelf).filter((name) => /new|old/.test(name)) : [];
   };
+  /** Copies of disks, where forks are made of those. */
+  const layers = () => {
+    const all = join(home, "engine/layers");
+    return existsSync(all) ? readdirSync(all) : [];
+  };
   const living = async () => {
     const states = ["requested", "provisioning", "running", "paused", "destroying"] as const;
     return (await client.sandboxes.list({ states })).sandboxes.map(({ id }) => id);
@@ -115,7 +120,7 @@ describe("a sandbox is put down while something is copied", () => {
 
   /** While a layer is being written. */
   const drafted = async (begun: () => void) => {
-    await expect.poll(drafts, SOON).not.toEqual([]);
+    await expect.poll(() => [...drafts(), ...layers()], SOON).not.toEqual([]);
     begun();
   };
   const fill = (sandbox: Sandbox) => say(sandbox, `head -c ${LARGE} /dev/urandom > ~/large`);
@@ -273,7 +278,7 @@ describe("a sandbox is put down while something is copied", () => {
     if (back) expect(await say(sandbox, "echo on")).toBe("on");
     await check(back && sandbox, "done" in ended ? ended.done : undefined);
     if (back) await sandbox.destroy();
-    await expect.poll(drafts, SOON).toEqual([]);
+    await expect.poll(() => [...drafts(), ...layers()], SOON).toEqual([]);
     expect(await living()).toEqual([]);
   });
 

@@ -1,11 +1,12 @@
-//! What a stopped sandbox wrote, shared by its copies.
+//! What a sandbox wrote, shared by its copies.
 
 mod support;
 
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use support::client::Client;
-use support::{World, as_root, host, id, in_every_mode, wait_until};
+use support::{Mode, World, as_root, host, id, in_every_mode, wait_until};
 
 fn kept(world: &World, id: &str, layers: &Value) -> Value {
     let mut request = world.request(id);
@@ -39,6 +40,13 @@ fn layers(world: &World) -> usize {
     fs::read_dir(world.directory.join("layers")).map_or(0, Iterator::count)
 }
 
+/// Of one that runs: its disk is copied, and the copy waits for who asked for it.
+fn live_layers(world: &World) -> Vec<String> {
+    let entries = fs::read_dir(world.directory.join("layers")).into_iter().flatten();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.contains("-live-")).collect()
+}
+
 const WRITE: &str = "echo one > ~/one; chmod 640 ~/one; mkdir ~/d; echo x > ~/d/x; ln -s one ~/l";
 const LOOK: &str = "cd ~ && ls && cat one && stat -c '%a %U' one d";
 const SEEN: &str = "d\nl\none\none\n640 user\n755 user\n";
@@ -49,9 +57,6 @@ fn copies_begin_as_it_was_and_go_their_own_ways() {
         let parent = id("parent");
         let mut sandbox = world.create_with(kept(world, &parent, &json!([]))).unwrap();
         assert_eq!(sandbox.sh(WRITE).exit()["code"], 0);
-        // It runs, and this store may share no blocks.
-        let refused = world.hold().ask(json!({"op": "freeze", "id": parent})).fail;
-        assert!(refused.is_none_or(|refused| refused["code"] == "unsupported"));
         stop(world, &parent);
         let shared = freeze(world, &parent);
         assert_eq!(shared.as_array().unwrap().len(), 1);
@@ -168,5 +173,109 @@ fn re_1_a_sandbox_that_stood_still_for_one_who_died_goes_on() {
             assert!(world.destroy(&parent));
             wait_until("none is left", || layers(world) == 0 && world.is_empty());
         }
+    });
+}
+
+#[test]
+fn sn_6_a_copy_of_one_that_runs_is_as_it_was_and_each_goes_its_own_way() {
+    in_every_mode(|world| {
+        let parent = id("parent");
+        let mut own = world.request(&parent);
+        own["limits"] = json!({"diskBytes": 64 << 20});
+        for request in [own, kept(world, &parent, &json!([]))] {
+            let mut sandbox = world.create_with(request).unwrap();
+            // What was deleted does not go along, and what stays is more than one piece.
+            let large = "head -c 20M /dev/urandom > ~/large; rm ~/large";
+            assert_eq!(sandbox.sh(&format!("{WRITE}; {large}")).exit()["code"], 0);
+            for is_paused in [false, true] {
+                if is_paused {
+                    world.hold().ask(json!({"op": "pause", "id": parent}));
+                }
+                let answer = world.hold().ask(json!({"op": "freeze", "id": parent}));
+                if world.mode != Mode::Root {
+                    assert_eq!(answer.fail.unwrap()["code"], "unsupported");
+                    continue;
+                }
+                let shared = answer.end()["layers"].clone();
+                assert_eq!(live_layers(world).len(), 1);
+                let listed = world.hold().ask(json!({"op": "list", "id": parent})).end();
+                assert_eq!(listed["boxes"][0]["paused"], is_paused, "as it was before");
+                world.hold().ask(json!({"op": "resume", "id": parent})).end();
+                assert_eq!(sandbox.sh("echo more >> ~/one").exit()["code"], 0);
+                let image = world.directory.join("layers").join(shared[0].as_str().unwrap());
+                let written = fs::metadata(image.join("disk.ext4")).unwrap().blocks() * 512;
+                assert!(written < 16 << 20, "{written} bytes of it were copied");
+                let mut copy = world.create_with(kept(world, &id("copy"), &shared)).unwrap();
+                assert_eq!(copy.sh(LOOK).text(), SEEN);
+                assert_eq!(copy.sh("echo two >> ~/one; cat ~/one").text(), "one\ntwo\n");
+                assert_eq!(sandbox.sh("cat ~/one; echo one > ~/one").text(), "one\nmore\n");
+                assert!(world.destroy(&id("copy")));
+                wait_until("no layer is left", || layers(world) == 0);
+            }
+            assert!(world.destroy(&parent));
+            wait_until("nothing is left", || world.is_empty());
+        }
+    });
+}
+
+/// Begins to copy it, and says when the copy is about to be written.
+fn begin_to_copy(world: &World, id: &str) -> (Client, u32) {
+    let mut client = world.hold();
+    let stream = client.open(json!({"op": "freeze", "id": id}));
+    wait_until("it is being copied", || !live_layers(world).is_empty());
+    (client, stream)
+}
+
+#[test]
+fn re_1_what_is_half_copied_when_hold_is_killed_or_the_sandbox_ended_is_taken_back() {
+    as_root(|world| {
+        let parent = id("parent");
+        let mut request = kept(world, &parent, &json!([]));
+        request["limits"] = json!({"diskBytes": 512 << 20});
+        let mut sandbox = world.create_with(request.clone()).unwrap();
+        let large = "head -c 200M /dev/urandom > ~/large; cksum < ~/large > ~/sum";
+        assert_eq!(sandbox.sh(large).exit()["code"], 0);
+        for (is_paused, end) in
+            [(false, "kill"), (true, "kill"), (false, "stop"), (true, "stop"), (true, "destroy")]
+        {
+            if is_paused {
+                world.hold().ask(json!({"op": "pause", "id": parent})).end();
+            }
+            let (mut asked, stream) = begin_to_copy(world, &parent);
+            match end {
+                "kill" => {
+                    let doomed = world.hold_pid();
+                    world.stop(libc::SIGKILL);
+                    wait_until("hold has died", || !host::is_alive(doomed));
+                    assert!(world.start().success());
+                }
+                "stop" => stop(world, &parent),
+                _ => assert!(world.destroy(&parent)),
+            }
+            if end != "kill" {
+                // It may have been done before; then it is somebody's or goes with who asked.
+                let answer = asked.finish(stream);
+                if answer.fail.is_none() {
+                    let shared = answer.end()["layers"].clone();
+                    drop(world.create_with(kept(world, &id("copy"), &shared)).unwrap());
+                    assert!(world.destroy(&id("copy")));
+                }
+            }
+            wait_until("nothing of it is left", || live_layers(world).is_empty());
+            if end == "kill" {
+                let listed = world.hold().ask(json!({"op": "list", "id": parent})).end();
+                assert_eq!(listed["boxes"][0]["paused"], is_paused, "as it was before");
+                world.hold().ask(json!({"op": "resume", "id": parent})).end();
+                sandbox = world.reconnect(&parent);
+                assert_eq!(sandbox.sh("cksum < ~/large | cmp - ~/sum").exit()["code"], 0);
+                // The next hold has its disk only from the next life on.
+                stop(world, &parent);
+            }
+            if end != "destroy" {
+                sandbox = restart(world, &parent);
+                assert_eq!(sandbox.sh("cksum < ~/large | cmp - ~/sum").exit()["code"], 0);
+            }
+        }
+        wait_until("nothing is left", || layers(world) == 0 && world.is_empty());
     });
 }

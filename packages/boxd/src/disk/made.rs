@@ -14,7 +14,7 @@ use std::path::Path;
 /// Files of fewer blocks than this are laid side by side.
 const SMALL_FILE_BLOCKS: &str = "1024";
 
-/// A disk and its file.
+/// A disk, and its file.
 pub struct Made {
     pub root: OwnedFd,
     pub image: OwnedFd,
@@ -45,7 +45,7 @@ pub fn make_ahead(templates: &Path, size: Size) -> io::Result<Made> {
     Ok(Made { root: broken_in(made.root)?, ..made })
 }
 
-/// And whether its file shares its blocks with the template.
+/// And whether the store shares blocks.
 pub fn make(templates: &Path, size: Size) -> io::Result<(Made, bool)> {
     let template = template::find(templates, size)?;
     // It never has a name: however this ends, nothing of it is left behind.
@@ -63,16 +63,11 @@ pub fn make(templates: &Path, size: Size) -> io::Result<(Made, bool)> {
     let options = [(c"source", source.as_c_str())];
     let flags = [c"nobarrier", c"noinit_itable", c"noquota"];
     let root = mount::new_filesystem_with(c"ext4", &options, &flags, NO_SUID | NO_DEVICES)?;
-    let is_shared = match copied {
-        Copied::Shared => {
-            pack_tightly(&device);
-            true
-        }
-        Copied::Written(parts) => {
-            // All at once, where the sandbox would wait for one after the other.
-            parts.into_iter().for_each(|part| device.read_ahead(part));
-            false
-        }
-    };
-    Ok((Made { root, image: file.into() }, is_shared))
+    let shares_blocks = matches!(copied, Copied::Shared);
+    match copied {
+        Copied::Shared => pack_tightly(&device),
+        // All at once, where the sandbox would wait for one after the other.
+        Copied::Written(parts) => parts.into_iter().for_each(|part| device.read_ahead(part)),
+    }
+    Ok((Made { root, image: file.into() }, shares_blocks))
 }

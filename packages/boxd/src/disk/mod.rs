@@ -3,6 +3,7 @@
 
 mod blank;
 mod broken_in;
+mod duplicate;
 mod kept;
 mod made;
 mod makers;
@@ -11,6 +12,7 @@ mod template;
 
 use crate::sys::{credentials, path};
 pub use blank::Blank;
+pub use duplicate::duplicate;
 pub use kept::{IMAGE, await_release, show};
 use made::{Made, make, make_ahead};
 use makers::Makers;
@@ -62,7 +64,7 @@ impl Disks {
         }
         template::remove_drafts(&disks.templates);
         match make(&disks.templates, Size::of(USUAL_BYTES, None)) {
-            Ok((_, is_shared)) => disks.shares_blocks = is_shared,
+            Ok((_, shares_blocks)) => disks.shares_blocks = shares_blocks,
             Err(error) => {
                 disks.missing = Some(format!("a disk of a fixed size cannot be had ({error})"));
             }
@@ -96,11 +98,13 @@ impl Disks {
 }
 
 impl Disks {
-    /// The file of a disk, by its sandbox's folder or by itself, where it can be shared.
+    /// Whether a copy of a disk's file is none of its blocks.
+    pub fn share_blocks(&self) -> bool {
+        self.shares_blocks
+    }
+
+    /// The file of a disk, by its sandbox's folder or by itself.
     pub fn image_of(&self, disk: &OwnedFd, directory: &Path) -> io::Result<Option<OwnedFd>> {
-        if !self.shares_blocks {
-            return Ok(None);
-        }
         match File::open(directory.join(IMAGE)) {
             Ok(file) => return Ok(Some(file.into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -136,7 +136,7 @@ impl Hold {
             if !is_spare || !self.spares.take(&self.folder, &path) {
                 self.trash.take(&self.folder, &path);
             }
-            if shares_layers {
+            if shares_layers || self.sharing.has_lent() {
                 self.sweep_layers();
             }
         }

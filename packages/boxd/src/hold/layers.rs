@@ -14,8 +14,9 @@ use crate::wire::failure::{Code, Failure};
 use crate::wire::fields::Fields;
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
@@ -30,9 +31,10 @@ impl Hold {
         &mut self,
         id: &str,
         waiting: (u32, u32),
+        borrower: Option<OwnedFd>,
     ) -> Result<Option<Vec<String>>, Failure> {
         if self.registry.by_id(id).is_some() {
-            return self.share(id, waiting).map(|()| None);
+            return self.share(id, waiting, borrower).map(|()| None);
         }
         let record = self.resting.take(id)?;
         let outcome = freeze(&self.folder, record.clone());
@@ -121,7 +123,9 @@ fn freeze(folder: &Folder, mut record: Record) -> Result<Record, Failure> {
     record.write(&directory).map_err(failed)?;
     failpoint::reached("freezing");
     let place = folder.layers().join(&name);
-    make_place(&place, record.uid_base, record.has_disk).map_err(failed)?;
+    make_place(&place, record.uid_base, record.has_disk)
+        .and_then(|()| bring_to_medium(&place))
+        .map_err(failed)?;
     let part = if record.has_disk { IMAGE } else { UPPER };
     fs::rename(directory.join(part), place.join(part)).map_err(failed)?;
     failpoint::reached("moved");
@@ -138,6 +142,14 @@ pub fn make_place(place: &Path, uid_base: Option<u32>, is_disk: bool) -> io::Res
         facts["uidBase"] = Value::from(base);
     }
     fs::write(place.join(FACTS), facts.to_string())
+}
+
+/// All but its content, which is brought there by who wrote it.
+pub fn bring_to_medium(place: &Path) -> io::Result<()> {
+    for path in [&place.join(FACTS), place].into_iter().chain(place.parent()) {
+        File::open(path)?.sync_all()?;
+    }
+    Ok(())
 }
 
 /// A freeze is done when what was written has moved; before that there was none.

@@ -101,7 +101,8 @@ impl Hold {
                 continue;
             };
             if self.sharing.is_copying(&sandbox.record.id) {
-                freezing.check_at = now + CHECK;
+                // Its time begins when the copy is done.
+                (freezing.check_at, freezing.until) = (now + CHECK, now + PATIENCE);
                 continue;
             }
             if group.is_frozen() {

@@ -6,7 +6,7 @@ use super::metrics;
 use super::record::wall_time_of;
 use super::registry::{Sandbox, Starting};
 use super::watch::Hold;
-use crate::sys::{descriptor, time};
+use crate::sys::{descriptor, process, time};
 use crate::wire::failure::{Code, Failure};
 use crate::wire::frame::{Body, Frame, Kind, Malformed, Object};
 use crate::wire::hold_request::{Create, HoldRequest};
@@ -116,11 +116,14 @@ impl Hold {
                 Ok(false) => client.is_busy = true,
                 Err(failure) => out.fail(stream, &failure),
             },
-            HoldRequest::Freeze { id } => match self.freeze(&id, (number, stream)) {
-                Ok(Some(layers)) => out.end(stream, &json!({ "layers": layers })),
-                Ok(None) => client.is_busy = true,
-                Err(failure) => out.fail(stream, &failure),
-            },
+            HoldRequest::Freeze { id } => {
+                let asker = process::peer_of(&client.socket);
+                match self.freeze(&id, (number, stream), asker) {
+                    Ok(Some(layers)) => out.end(stream, &json!({ "layers": layers })),
+                    Ok(None) => client.is_busy = true,
+                    Err(failure) => out.fail(stream, &failure),
+                }
+            }
             HoldRequest::Stop { id, grace_ms, keep_ms } => {
                 let grace = Duration::from_millis(grace_ms);
                 match self.stop(&id, grace, keep_ms, (number, stream)) {

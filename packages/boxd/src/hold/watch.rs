@@ -73,6 +73,7 @@ impl Hold {
             self.end_what_is_due();
             self.end_orphans_when_due();
             self.forget_what_was_kept_long_enough();
+            self.give_up_copies();
             self.check_pauses();
             self.tidy();
         }

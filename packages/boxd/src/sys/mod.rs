@@ -29,6 +29,7 @@ pub mod steps;
 pub mod sync;
 pub mod time;
 pub mod title;
+pub mod trim;
 pub mod tty;
 pub mod unix_socket;
 pub mod xattr;

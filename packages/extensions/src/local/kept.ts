@@ -9,10 +9,12 @@ const MOST_TRIES = 4;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The one connection to hold on which everything is asked that is not a create. */
+/** The one connection to hold on which everything is asked that is not a create and is soon answered. */
 export interface Kept {
   /** Asked again where hold died over it: whatever it has heard, asking twice is asking once. */
   call(op: string, members?: Members): Promise<Members>;
+  /** The same on a connection of its own: answers come in order, and nobody waits behind this one. */
+  callApart(op: string, members?: Members): Promise<Members>;
   /** What this machine cannot hold a sandbox to, each with its reason. Asked once of each hold. */
   lacking(): Promise<Readonly<Record<string, string>>>;
   /** The sandbox of this id, made or to be made, ends when this process does. */
@@ -27,6 +29,7 @@ export function createKept(connect: () => Promise<Connection>): Kept {
   let lacking: Promise<Record<string, string>> | undefined;
   let closed = false;
   const tethers = new Set<string>();
+  const apart = new Set<Connection>();
 
   const keep = (): Promise<Connection> => {
     // A sandbox whose end is still being looked into must not bring hold back.
@@ -52,17 +55,29 @@ export function createKept(connect: () => Promise<Connection>): Kept {
     if (!closed) setTimeout(() => closed || keep().catch(() => {}), REVIVE_AFTER_MS).unref();
   };
 
-  return {
-    async call(op, members = {}) {
-      for (let tries = 1; ; tries += 1) {
-        const connection = await keep();
-        try {
-          return await connection.call(op, members);
-        } catch (error) {
-          if (!connection.isOver || closed || tries === MOST_TRIES) throw error;
-          await connection.closed;
-        }
+  const insist = async (op: string, members: Members, over: () => Promise<Connection>): Promise<Members> => {
+    for (let tries = 1; ; tries += 1) {
+      const connection = await over();
+      try {
+        return await connection.call(op, members);
+      } catch (error) {
+        if (!connection.isOver || closed || tries === MOST_TRIES) throw error;
+        await connection.closed;
+      } finally {
+        if (apart.delete(connection)) connection.close();
       }
+    }
+  };
+
+  return {
+    call: (op, members = {}) => insist(op, members, keep),
+    async callApart(op, members = {}) {
+      return insist(op, members, async () => {
+        await keep();
+        const connection = await connect();
+        apart.add(connection);
+        return connection;
+      });
     },
     lacking() {
       lacking ??= keep()
@@ -80,6 +95,7 @@ export function createKept(connect: () => Promise<Connection>): Kept {
     untether: (boxId) => void tethers.delete(boxId),
     close() {
       closed = true;
+      for (const connection of apart) connection.close();
       kept?.then(
         (connection) => connection.close(),
         () => {},

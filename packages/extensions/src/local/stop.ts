@@ -70,10 +70,10 @@ export function stopThrough(
     },
     async freeze(ref) {
       try {
-        return (await hold.call("freeze", { id: ref })).layers as string[];
+        return (await hold.callApart("freeze", { id: ref })).layers as string[];
       } catch (error) {
         if (SandboxerError.is(error) && error.code === "unsupported") return undefined;
-        throw error;
+        throw SandboxerError.is(error) && error.code === "storage_full" ? noRoom(error) : error;
       }
     },
     async read(spec, context) {
@@ -92,4 +92,11 @@ export function stopThrough(
       };
     },
   };
+}
+
+function noRoom(error: SandboxerError): SandboxerError {
+  return new SandboxerError("storage_full", error.message, {
+    hint: "Free some space on the disk of the gateway's home, or stop the sandbox: a fork of it is then no copy.",
+    cause: error,
+  });
 }

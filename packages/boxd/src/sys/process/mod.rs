@@ -8,8 +8,8 @@ mod signal;
 use super::checked;
 pub use clone::{Clone, EVERY_NAMESPACE, clone_into, clone_into_group};
 pub use limit::{FileLimit, no_core_dumps};
-pub use reap::{Exit, Reaped, await_end, reap_any, reap_pidfd, reap_successful};
-pub use signal::{pidfd_open, signal_everyone, signal_group, signal_one, signal_pidfd};
+pub use reap::{Exit, Reaped, await_end, reap_any, reap_code, reap_pidfd, reap_successful};
+pub use signal::{peer_of, pidfd_open, signal_everyone, signal_group, signal_one, signal_pidfd};
 use std::io;
 
 /// Ends this process at once, without running destructors or exit handlers.

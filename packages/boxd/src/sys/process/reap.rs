@@ -15,13 +15,18 @@ pub fn reap_pidfd(pidfd: impl AsFd) {
 
 /// The same, and whether it had done what it was to do.
 pub fn reap_successful(pidfd: impl AsFd) -> bool {
+    reap_code(pidfd) == Some(0)
+}
+
+/// The same, and what it said at its end; none where it was ended.
+pub fn reap_code(pidfd: impl AsFd) -> Option<i32> {
     let fd = pidfd.as_fd().as_raw_fd() as libc::id_t;
     // SAFETY: an all-zero siginfo is a valid place for the kernel to write to, and of a child that
     // is over its status is there.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         let outcome = libc::waitid(libc::P_PIDFD, fd, &mut info, libc::WEXITED | libc::WNOHANG);
-        outcome == 0 && info.si_code == libc::CLD_EXITED && info.si_status() == 0
+        (outcome == 0 && info.si_code == libc::CLD_EXITED).then(|| info.si_status())
     }
 }
 

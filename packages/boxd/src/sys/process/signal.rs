@@ -1,12 +1,18 @@
 //! Signals to others, by descriptor where that can be.
 
-use crate::sys::{checked, checked_fd};
+use crate::sys::{checked, checked_fd, unix_socket};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 pub fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
     // SAFETY: takes no pointers.
     checked_fd(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })
+}
+
+/// Who connected; none where that is gone, or lives where it has no number for us.
+pub fn peer_of(socket: impl AsFd) -> Option<OwnedFd> {
+    let pid = unix_socket::peer_pid(socket).ok().filter(|pid| *pid > 0)?;
+    pidfd_open(pid).ok()
 }
 
 pub fn signal_pidfd(pidfd: impl AsFd, signal: i32) -> io::Result<()> {
