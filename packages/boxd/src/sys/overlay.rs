@@ -1,6 +1,7 @@
 //! How a layer tells an overlay what is gone.
 
 use super::{c_string, checked, xattr};
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
@@ -18,7 +19,13 @@ pub fn is_whiteout(found: &libc::stat) -> bool {
     found.st_mode & libc::S_IFMT == libc::S_IFCHR && found.st_rdev == 0
 }
 
+const OPAQUE: &CStr = c"user.overlay.opaque";
+
 /// Nothing that the layers below have in this directory is in it.
 pub fn make_opaque(directory: BorrowedFd) -> io::Result<()> {
-    xattr::set(directory, c"user.overlay.opaque", b"y")
+    xattr::set(directory, OPAQUE, b"y")
+}
+
+pub fn is_opaque(directory: BorrowedFd) -> bool {
+    xattr::is(directory, OPAQUE, b"y")
 }

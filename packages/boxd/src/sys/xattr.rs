@@ -36,6 +36,23 @@ pub fn value(file: BorrowedFd, name: &CStr) -> io::Result<Vec<u8>> {
     Ok(buffer)
 }
 
+/// Whether it has one of this name and value. Asked of every folder of a tree, so it makes no room
+/// for values that are none.
+pub fn is(file: BorrowedFd, name: &CStr, expected: &[u8]) -> bool {
+    let path = through(file);
+    let mut buffer = [0u8; 16];
+    let (start, size) = (buffer.as_mut_ptr().cast(), buffer.len());
+    // SAFETY: as above.
+    let length = unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), start, size) };
+    usize::try_from(length).is_ok_and(|length| &buffer[..length] == expected)
+}
+
+pub fn is_there(file: BorrowedFd, name: &CStr) -> bool {
+    let path = through(file);
+    // SAFETY: both are NUL-terminated; without a buffer only the length is told.
+    unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), std::ptr::null_mut(), 0) >= 0 }
+}
+
 pub fn set(file: BorrowedFd, name: &CStr, value: &[u8]) -> io::Result<()> {
     let path = through(file);
     let (start, size) = (value.as_ptr().cast(), value.len());

@@ -1,7 +1,7 @@
 //! One of the two things that are compared.
 
 use crate::sys::path::{self, PLAIN};
-use crate::sys::xattr;
+use crate::sys::{overlay, xattr};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -72,13 +72,12 @@ impl Side {
 
     /// Whether an overlay made it as a copy of something below.
     pub fn is_copy(&self) -> bool {
-        xattr::value(self.handle.as_fd(), c"user.overlay.origin").is_ok()
+        xattr::is_there(self.handle.as_fd(), c"user.overlay.origin")
     }
 
     /// Whether it is a folder that stands for itself alone, whatever is below.
     pub fn is_opaque(&self) -> bool {
-        let value = xattr::value(self.handle.as_fd(), c"user.overlay.opaque");
-        value.is_ok_and(|value| value == b"y")
+        overlay::is_opaque(self.handle.as_fd())
     }
 
     pub fn target(&self) -> io::Result<Vec<u8>> {

@@ -31,7 +31,7 @@ impl Points {
         index.last_id += 1;
         index.last_copy = last_copy;
         point.id = index.last_id;
-        self.write(&format!("s{}", point.id), &state.to_bytes())?;
+        self.write_state(point.id, state)?;
         if let Some(before) = index.points.last_mut() {
             before.changed = Some(changed);
         }

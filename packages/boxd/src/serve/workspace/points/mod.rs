@@ -50,6 +50,10 @@ impl Points {
         State::of_bytes(&self.read(&format!("s{id}"))?)
     }
 
+    fn write_state(&self, id: u64, state: &State) -> io::Result<()> {
+        self.write(&format!("s{id}"), &state.to_bytes())
+    }
+
     /// Before the last run that changed something.
     pub fn last(&self, upper: &OwnedFd) -> Result<u64, Failure> {
         let none = || Failure::new(Code::NotFound, "there is no run to take back");

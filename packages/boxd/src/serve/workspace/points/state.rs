@@ -126,22 +126,21 @@ impl State {
 }
 
 fn parse(facts: &[u8], target: &[u8]) -> Option<Entry> {
-    let facts: Vec<&str> = std::str::from_utf8(facts).ok()?.split(' ').collect();
-    let [letter, mode, uid, gid, mtime_ns, size, inode, stamp_ns, settled, copy] = facts[..] else {
-        return None;
-    };
-    Some(Entry {
+    let mut facts = std::str::from_utf8(facts).ok()?.split(' ');
+    let letter = facts.next()?;
+    let entry = Entry {
         thing: LETTERS.iter().find(|(_, it)| *it == letter)?.0,
-        mode: mode.parse().ok()?,
-        owner: (uid.parse().ok()?, gid.parse().ok()?),
-        mtime_ns: mtime_ns.parse().ok()?,
-        size: size.parse().ok()?,
-        inode: inode.parse().ok()?,
-        stamp_ns: stamp_ns.parse().ok()?,
-        is_settled: settled == "1",
-        copy: copy.parse().ok()?,
+        mode: facts.next()?.parse().ok()?,
+        owner: (facts.next()?.parse().ok()?, facts.next()?.parse().ok()?),
+        mtime_ns: facts.next()?.parse().ok()?,
+        size: facts.next()?.parse().ok()?,
+        inode: facts.next()?.parse().ok()?,
+        stamp_ns: facts.next()?.parse().ok()?,
+        is_settled: facts.next()? == "1",
+        copy: facts.next()?.parse().ok()?,
         target: target.to_vec(),
-    })
+    };
+    facts.next().is_none().then_some(entry)
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@
 use super::state::{Entry, State, Thing};
 use crate::serve::workspace::comparison::Comparison;
 use crate::sys::path::{self, PLAIN};
-use crate::sys::{overlay, time, xattr};
+use crate::sys::{overlay, time};
 use crate::tree::listing::next_names;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,14 +22,18 @@ pub struct Survey {
     upper: OwnedFd,
     copies: OwnedFd,
     before: State,
+    /// What was in each folder before.
+    children: HashMap<PathBuf, Vec<PathBuf>>,
     now: State,
     began_ns: i64,
-    folders: Vec<PathBuf>,
+    /// Still to be looked into, each with what was seen of it from outside.
+    folders: Vec<(PathBuf, libc::stat)>,
     /// Files with a stamp that is known but says too little, and the copies they had.
     doubtful: Vec<(PathBuf, u64)>,
     comparing: Option<(PathBuf, u64, Comparison)>,
     fresh: Vec<PathBuf>,
     changed: u64,
+    knows_better: bool,
 }
 
 /// What a survey has found.
@@ -38,25 +43,27 @@ pub struct Found {
     pub fresh: Vec<PathBuf>,
     /// How many things differ from before.
     pub changed: u64,
+    /// Whether something is certain by now that was not before, though it is as it was.
+    pub knows_better: bool,
 }
 
 impl Survey {
     pub fn begin(upper: &OwnedFd, copies: &OwnedFd, before: State) -> io::Result<Survey> {
-        let mut survey = Survey {
+        let top = path::stat(upper.as_fd(), "")?;
+        Ok(Survey {
             upper: upper.try_clone()?,
             copies: copies.try_clone()?,
+            children: before.children(),
             before,
             now: State::default(),
             began_ns: time::stamp_ns(),
-            folders: vec![PathBuf::new()],
+            folders: vec![(PathBuf::new(), top)],
             doubtful: Vec::new(),
             comparing: None,
             fresh: Vec::new(),
             changed: 0,
-        };
-        let top = path::stat(survey.upper.as_fd(), "")?;
-        survey.note(PathBuf::new(), Thing::Directory, &top, Vec::new());
-        Ok(survey)
+            knows_better: false,
+        })
     }
 
     /// The next bit of work. True when nothing is left to look at.
@@ -68,8 +75,8 @@ impl Survey {
             }
             return Ok(false);
         }
-        if let Some(folder) = self.folders.pop() {
-            self.look_into(&folder)?;
+        if let Some((folder, found)) = self.folders.pop() {
+            self.look_into(folder, &found)?;
             return Ok(false);
         }
         if let Some((path, copy)) = self.doubtful.pop() {
@@ -89,29 +96,46 @@ impl Survey {
 
     pub fn finish(mut self) -> Found {
         self.changed += self.before.entries.len() as u64;
-        Found { state: self.now, fresh: self.fresh, changed: self.changed }
+        let Survey { now: state, fresh, changed, knows_better, .. } = self;
+        Found { state, fresh, changed, knows_better }
     }
 
-    fn look_into(&mut self, folder: &Path) -> io::Result<()> {
-        let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let flags = libc::O_RDONLY | libc::O_DIRECTORY;
-        let opened = match path::open(self.upper.as_fd(), shown, flags, 0, PLAIN) {
+    /// It is opened once, for what it is and for what is in it. Where its stamp says that no name
+    /// came or went since before, they are known.
+    fn look_into(&mut self, folder: PathBuf, found: &libc::stat) -> io::Result<()> {
+        let known = self.before.get(&folder).filter(|old| {
+            old.is_settled && (old.inode, old.stamp_ns) == (found.st_ino, stamp_of(found))
+        });
+        let known = known.map(|old| old.thing);
+        let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
+        let how = if known.is_some() { libc::O_PATH } else { libc::O_RDONLY };
+        let opened = path::open(self.upper.as_fd(), shown, how | libc::O_DIRECTORY, 0, PLAIN);
+        let opened = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             opened => opened?,
         };
+        if let Some(thing) = known {
+            let children = self.children.remove(&folder).unwrap_or_default();
+            self.note(folder, thing, found, Vec::new());
+            return children.into_iter().try_for_each(|path| self.look_at(opened.as_fd(), path));
+        }
+        let is_opaque = shown != Path::new(".") && overlay::is_opaque(opened.as_fd());
+        let thing = if is_opaque { Thing::Opaque } else { Thing::Directory };
+        self.note(folder.clone(), thing, found, Vec::new());
         while let Some(names) = next_names(opened.as_fd())? {
             for name in names {
-                if self.now.entries.len() >= MOST_THINGS {
-                    let why = format!("more than {MOST_THINGS} things are changed");
-                    return Err(io::Error::other(why));
-                }
-                self.look_at(opened.as_fd(), &name.name, folder.join(&name.name))?;
+                self.look_at(opened.as_fd(), folder.join(&name.name))?;
             }
         }
         Ok(())
     }
 
-    fn look_at(&mut self, at: BorrowedFd, name: &std::ffi::OsStr, path: PathBuf) -> io::Result<()> {
+    fn look_at(&mut self, at: BorrowedFd, path: PathBuf) -> io::Result<()> {
+        if self.now.entries.len() + self.folders.len() >= MOST_THINGS {
+            let why = format!("more than {MOST_THINGS} things are changed");
+            return Err(io::Error::other(why));
+        }
+        let name = path.file_name().unwrap_or_default();
         let found = match path::stat(at, name) {
             // Somebody has just removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -125,8 +149,8 @@ impl Survey {
                 Thing::Link
             }
             libc::S_IFDIR => {
-                self.folders.push(path.clone());
-                if is_opaque(at, name)? { Thing::Opaque } else { Thing::Directory }
+                self.folders.push((path, found));
+                return Ok(());
             }
             _ if overlay::is_whiteout(&found) => Thing::Gone,
             _ => Thing::Other,
@@ -136,8 +160,7 @@ impl Survey {
     }
 
     fn note(&mut self, path: PathBuf, thing: Thing, found: &libc::stat, target: Vec<u8>) {
-        let nanoseconds = |seconds: i64, more: i64| seconds * 1_000_000_000 + more;
-        let stamp_ns = nanoseconds(found.st_ctime, found.st_ctime_nsec);
+        let stamp_ns = stamp_of(found);
         let mut entry = Entry {
             thing,
             mode: found.st_mode & 0o7777,
@@ -155,6 +178,10 @@ impl Survey {
                 if thing == Thing::File && !old.is_settled {
                     self.doubtful.push((path.clone(), old.copy));
                 }
+                let known = |one: &Entry| (one.inode, one.stamp_ns, one.is_settled);
+                let is_told_apart = matches!(thing, Thing::File | Thing::Directory | Thing::Opaque);
+                self.knows_better |=
+                    is_told_apart && entry.is_settled && known(&old) != known(&entry);
                 entry.copy = old.copy;
             }
             _ => {
@@ -176,10 +203,12 @@ impl Survey {
     }
 }
 
-fn is_opaque(at: BorrowedFd, name: &std::ffi::OsStr) -> io::Result<bool> {
-    let folder = path::open_directory(at, name, PLAIN)?;
-    let value = xattr::value(folder.as_fd(), c"user.overlay.opaque");
-    Ok(value.is_ok_and(|value| value == b"y"))
+const fn nanoseconds(seconds: i64, more: i64) -> i64 {
+    seconds * 1_000_000_000 + more
+}
+
+fn stamp_of(found: &libc::stat) -> i64 {
+    nanoseconds(found.st_ctime, found.st_ctime_nsec)
 }
 
 /// The file that holds a copy.

@@ -97,12 +97,18 @@ impl Taking {
             return Ok(false);
         };
         let found = survey.finish();
-        if found.changed == 0 && points.index.newest().is_some() {
+        if found.changed == 0
+            && let Some(newest) = points.index.newest().map(|point| point.id)
+        {
+            // What was looked at closely once need not be before every run.
+            if found.knows_better {
+                points.write_state(newest, &found.state)?;
+            }
             points.rename(&self.point)?;
             return Ok(true);
         }
         let going = points.make_room(&found, self.most)?;
-        let Found { state, fresh, changed } = found;
+        let Found { state, fresh, changed, .. } = found;
         let last_copy = points.index.last_copy;
         let copying = Copying { state, changed, fresh, file: None, last_copy, bytes: 0, going };
         self.work = Stage::Copying(Box::new(copying));
