@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { formsOf } from "./forms.ts";
-import { findFirst, replaceIn } from "./scan.ts";
+import { findFirst, type Needle, replaceIn } from "./scan.ts";
 
 const SECRET = 'sk-ant-api03-/Zq+9 wX&=%"\\kLmNoP0123456789';
 const needles = formsOf(SECRET).map(({ bytes, kind }) => ({ bytes, means: kind }));
@@ -52,4 +52,24 @@ it("leaves everything else as it is", async () => {
   expect(await through(bytes, 1, 70, 4_000)).toBe(bytes.toString("latin1"));
   const almost = Buffer.from(`${SECRET.slice(0, -1)}! ${SECRET.slice(1)}`, "latin1");
   expect(await through(almost, 10, 41)).toBe(almost.toString("latin1"));
+});
+
+it("EG-18 SE-3 takes what holds a shorter one for the longer, wherever it is cut", async () => {
+  const nested = ["sk-0123456789-rest", "0123456789"].map((one) => ({ bytes: Buffer.from(one), means: one }));
+  const found = async (text: string, ...cuts: number[]) => {
+    const means: string[] = [];
+    const note = (needle: Needle<string>) => {
+      means.push(needle.means);
+      return needle.bytes;
+    };
+    for await (const _ of replaceIn(pieces(Buffer.from(text), ...cuts), nested, note));
+    return means;
+  };
+  const own = "it is sk-0123456789-rest.";
+  for (let cut = 0; cut <= own.length; cut++) {
+    expect(await found(own, cut), `cut at ${cut}`).toEqual(["sk-0123456789-rest"]);
+    expect(await found("it is sk-0123456789-resX", cut), "control: the shorter alone").toEqual([
+      "0123456789",
+    ]);
+  }
 });

@@ -53,6 +53,8 @@ function replaced<T>(
   const parts: Buffer[] = [];
   let from = 0;
   for (let found = findFirst(bytes, needles); found; found = findFirst(bytes, needles, from)) {
+    // It may be a part of a longer one that has only begun.
+    if (found.at >= safe) break;
     parts.push(bytes.subarray(from, found.at), change(found.needle));
     from = found.at + found.needle.bytes.length;
   }
