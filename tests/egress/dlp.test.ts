@@ -74,8 +74,6 @@ describe("EG-18 what leaves is looked through", () => {
     "a body packed as nobody can read":
       "-H 'content-encoding: exotic' --data-binary hello https://open.test/x",
     "a body that is not what it says": "-H 'content-encoding: gzip' --data-binary hello https://open.test/x",
-    "frames that nobody reads":
-      "-H 'Connection: Upgrade' -H 'Upgrade: websocket' -H 'Sec-WebSocket-Key: x' https://open.test/ws",
   };
   it.each(Object.entries(LEAKS))("and stopped: %s", async (_, line) => {
     await sandbox.run(["sh", "-c", 'gzip -c found > packed; printf %s "$MODEL_KEY" | gzip -c > packed-own']);

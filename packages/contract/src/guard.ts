@@ -116,7 +116,7 @@ export const misuseSchema = z.strictObject({
   secret: z.string(),
   /** `foreign`: the placeholder of another sandbox. `pattern`: what looks like somebody's key, by its kind. */
   what: z.enum(["placeholder", "value", "foreign", "pattern"]),
-  place: z.enum(["header", "query", "path", "body"]),
+  place: z.enum(["header", "query", "path", "body", "message"]),
   host: z.string(),
   port: z.int(),
   attachmentId: z.string().optional(),

@@ -16,7 +16,7 @@ PLACES = {
     "query": (f"/v1/x?key={word}", "", ""),
     "path": (f"/v1/{word}", "", ""),
     "body": ("/v1/x", "", word),
-    "socket": ("/v1/x", f"x-api-key: {word}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n", ""),
+    "socket": ("/v1/x", "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n", ""),
 }
 
 
@@ -32,7 +32,12 @@ def ask(host, place, method, scheme):
             if scheme == "https":
                 one = trusting.wrap_socket(plain, server_hostname=host.rstrip("."))
             one.sendall(f"{head}\r\n{body}".encode())
-            return one.recv(4096).decode("latin1").split("\r\n")[0].split(" ")[1]
+            answer = one.recv(4096).decode("latin1").split("\r\n")[0].split(" ")[1]
+            if answer != "101":
+                return answer
+            one.sendall(bytes([0x81, 0x80 | len(word), 0, 0, 0, 0]) + word.encode())
+            said = one.recv(4096)
+            return "closed" if said[:1] == b"\x88" else said.decode("latin1")
     except (OSError, IndexError) as error:
         return type(error).__name__
 

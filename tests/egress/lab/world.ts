@@ -11,6 +11,7 @@ import { authorityOf, newAuthority } from "../../../packages/egress/src/tls/cert
 import { serveDns } from "./dns.ts";
 import { answerStream } from "./grpc.ts";
 import type { Recorded, WorldAnswer, WorldOrder } from "./lab.ts";
+import { speak } from "./websocket.ts";
 
 /** The far side, alone in a network of its own: a resolver, servers, and a record of all that reached it. */
 const records: Recorded[] = [];
@@ -140,7 +141,7 @@ function note(socket: Socket): void {
   socket.once("close", () => live.delete(socket));
 }
 
-/** Opens a WebSocket with all that it knows of keys in its answer's head, and says what it hears. */
+/** Opens a WebSocket with all that it knows of keys in its answer's head, and says what it is told. */
 function join(request: IncomingMessage, socket: Duplex): void {
   records.push({ kind: "request", what: `UPGRADE ${request.url}`, headers: request.rawHeaders });
   const told = acceptedKey && [
@@ -149,9 +150,14 @@ function join(request: IncomingMessage, socket: Duplex): void {
     `X-${acceptedKey}: 1`,
     'Alt-Svc: h2="evil.test:443"',
   ];
-  const lines = ["Connection: Upgrade", "Upgrade: websocket", ...told];
+  const packed = request.url?.endsWith("?packed") ? ["Sec-WebSocket-Extensions: permessage-deflate"] : [];
+  const lines = ["Connection: Upgrade", "Upgrade: websocket", ...told, ...packed];
   socket.write(`HTTP/1.1 101 Seen ${acceptedKey}\r\n${lines.join("\r\n")}\r\n\r\n`);
-  socket.pipe(socket);
+  speak(
+    socket,
+    () => acceptedKey,
+    (one) => records.push(one),
+  );
 }
 
 createHttpServer(KEPT, (request, response) => void answer(request, response))

@@ -14,7 +14,7 @@ export class Caught extends Refused {
   }
 }
 
-export type CaughtIn = "header" | "query" | "path" | "body";
+export type CaughtIn = "header" | "query" | "path" | "body" | "message";
 
 export interface DlpParts {
   readonly dlp: Dlp;

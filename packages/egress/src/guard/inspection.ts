@@ -88,16 +88,18 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
       ask: askAbout,
       // By the secrets and the users of this moment, as the rules are.
       fill: (asked, head) => {
-        const { book, users, terms } = ward;
         const { host, port } = asked;
-        const dlp = terms.network.dlp && {
-          dlp: terms.network.dlp,
+        const looking = {
           ask: (pattern: string) => askAbout(asked, `dlp/${pattern}`),
           seen: ({ misuse }: Caught) =>
             parts.misused(ward.sandbox, { atMs: Date.now(), host, port, ...whose, ...misuse }),
         };
+        const known = () => {
+          const { dlp } = ward.terms.network;
+          return { book: ward.book, dlp: dlp && { dlp, ...looking } };
+        };
         const put = putHeaders(ward, asked, head);
-        return passGate({ book, users, uid, scheme, dlp }, asked, put);
+        return passGate({ known, users: ward.users, uid, scheme }, asked, put);
       },
       reach: (where, cidrs) => reach(where, cidrs, inspected, parts, upstreams),
       asking: (asked) => {

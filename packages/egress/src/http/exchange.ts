@@ -1,6 +1,9 @@
 import type { ClientRequest } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Filled } from "../secrets/gate.ts";
+import { Refused } from "../secrets/stopped.ts";
+import type { BadFrame } from "../websocket/frames.ts";
+import { join } from "../websocket/join.ts";
 import { passOn, send, upgradeHead } from "./answer.ts";
 import { BadRequest, type Framing, framingOf, type Head, hopByHop, valuesOf } from "./head.ts";
 import type { Incoming } from "./incoming.ts";
@@ -18,16 +21,21 @@ export interface Exchange {
   readonly client: Duplex;
   readonly incoming: Incoming;
   readonly upstream: Upstream;
+  /** A WebSocket is there from now on, for as long as it may be. */
+  opened(): void;
 }
 
 export interface Finished {
   readonly status: number;
   /** The connection can be used for the next request. */
   readonly isReusable: boolean;
+  /** Of a WebSocket, why it was ended from here. */
+  readonly ended?: Refused | BadFrame;
 }
 
 /** Every word that goes out is written anew, so nothing is in it that was not understood. */
-export async function exchange({ head, filled, client, incoming, upstream }: Exchange): Promise<Finished> {
+export async function exchange(parts: Exchange): Promise<Finished> {
+  const { head, filled, client, incoming, upstream } = parts;
   const framing = framingOf(head);
   const upgrade = upgradeOf(head, framing);
   if (valuesOf(head, "expect").some((value) => value.toLowerCase() === "100-continue")) {
@@ -46,8 +54,8 @@ export async function exchange({ head, filled, client, incoming, upstream }: Exc
     sent.catch(() => {});
     // What stops the body is the reason, and not that the far side then hears no more.
     const came = await Promise.race([outcome, sent.then(() => outcome)]);
+    if (came.kind === "upgrade") return await open(parts, came);
     const masking = filled.masking(came.answer);
-    if (came.kind === "upgrade") return await join(client, incoming, came, masking?.changeWord);
     const keepAlive = head.version === "HTTP/1.1" && !isClosing(head);
     const isReusable = await passOn(client, came.answer, { method: head.method, keepAlive, ...masking });
     await sent;
@@ -113,26 +121,18 @@ async function sendBody(
   }
 }
 
-/** From here on the two sides speak with each other, and nothing of it is read. */
-async function join(
-  client: Duplex,
-  incoming: Incoming,
+/** From the far side's yes to the end of what the two say to each other. */
+async function open(
+  { client, incoming, filled, opened }: Exchange,
   { answer, socket, first }: Extract<Outcome, { kind: "upgrade" }>,
-  changeWord: ((word: string) => string) | undefined,
 ): Promise<Finished> {
-  await send(client, Buffer.concat([upgradeHead(answer, changeWord), first]));
-  const early = incoming.release();
-  if (early.length > 0) socket.write(early);
-  client.removeAllListeners("readable");
-  client.pipe(socket).pipe(client);
-  await new Promise<void>((resolve) => {
-    const over = () => {
-      client.destroy();
-      socket.destroy();
-      resolve();
-    };
-    client.once("close", over);
-    socket.once("close", over).once("error", over);
-  });
-  return { status: 101, isReusable: false };
+  // Nobody was offered an extension: with one, nobody here could read what is said.
+  if (answer.headers["sec-websocket-extensions"] !== undefined) {
+    socket.destroy();
+    throw new Refused("it opens a WebSocket with an extension that nobody asked for");
+  }
+  await send(client, upgradeHead(answer, filled.masking(answer)?.changeWord));
+  opened();
+  const ended = await join({ client, incoming, socket, first, messages: filled.messages });
+  return { status: 101, isReusable: false, ...(ended && { ended }) };
 }

@@ -76,6 +76,8 @@ export function hopByHop(head: Head): ReadonlySet<string> {
   return new Set([
     ...["connection", "proxy-connection", "keep-alive", "te", "trailer", "upgrade", "expect"],
     ...["proxy-authorization", "proxy-authenticate", "transfer-encoding", "http2-settings"],
+    // Messages that are packed, or framed in ways of their own, could not be read.
+    "sec-websocket-extensions",
     ...named,
   ]);
 }

@@ -53,9 +53,9 @@ export class Incoming {
     if ((await this.#line()) !== "") bad("trailers");
   }
 
-  /** What has arrived beyond the last head; from here on somebody else reads. */
-  release(): Buffer {
-    return this.#take(this.#bytes.length);
+  /** All that follows the last head, as it comes. */
+  async *rest(): AsyncGenerator<Buffer> {
+    while (this.#bytes.length > 0 || (await this.#more())) yield this.#take(this.#bytes.length);
   }
 
   async *#exactly(count: number): AsyncGenerator<Buffer> {

@@ -4,6 +4,7 @@ import type { AskedRequest, Decision } from "../policy/decide.ts";
 import { Unreachable } from "../resolve.ts";
 import type { Filled } from "../secrets/gate.ts";
 import { Refused, Stopped } from "../secrets/stopped.ts";
+import { BadFrame } from "../websocket/frames.ts";
 import { answerShort } from "./answer.ts";
 import { destinationOf, type Place } from "./authority.ts";
 import { exchange } from "./exchange.ts";
@@ -105,16 +106,22 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
   parts.asking(asked);
   try {
     const filled = await parts.fill(asked, head);
-    const { status, isReusable } = await exchange({ head, filled, client, incoming, upstream });
-    note({ ...judged, status });
+    const opened = () => note({ ...judged, status: 101 });
+    const { status, isReusable, ended } = await exchange({
+      head,
+      filled,
+      client,
+      incoming,
+      upstream,
+      opened,
+    });
+    if (ended) note({ ...judged, ...refusalOf(ended) });
+    else if (status !== 101) note({ ...judged, status });
     return isReusable;
   } catch (error) {
     if (error instanceof BadRequest) throw error;
     if (error instanceof Refused) {
-      const isMisuse = error instanceof Stopped || error instanceof Caught;
-      const misuse = isMisuse ? { misuse: error.misuse } : {};
-      const rule = error instanceof Caught ? "dlp" : "secret";
-      note({ ...judged, verdict: "denied", rule, reason: error.message, ...misuse });
+      note({ ...judged, ...refusalOf(error) });
       answerShort(client, 403, error.message, hint);
       return false;
     }
@@ -124,6 +131,14 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
   } finally {
     parts.asking(undefined);
   }
+}
+
+/** For the log: what must not be made although the rules would allow it. */
+function refusalOf(error: Refused | BadFrame): Pick<RequestNote, "verdict" | "rule" | "reason" | "misuse"> {
+  if (error instanceof BadFrame) return { verdict: "denied", reason: `a frame ${error.message}` };
+  const isMisuse = error instanceof Stopped || error instanceof Caught;
+  const rule = error instanceof Caught ? "dlp" : "secret";
+  return { verdict: "denied", rule, reason: error.message, ...(isMisuse && { misuse: error.misuse }) };
 }
 
 /** A code and no more: what the far side says about itself is not ours to repeat. */

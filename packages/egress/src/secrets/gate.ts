@@ -4,14 +4,14 @@ import { type DlpParts, siftAround, siftWord } from "../dlp/watch.ts";
 import { type Head, valuesOf } from "../http/head.ts";
 import type { AskedRequest } from "../policy/decide.ts";
 import { userMayUse } from "../policy/users.ts";
+import type { Messages } from "../websocket/join.ts";
 import { type Masking, maskingOf } from "./answer.ts";
 import { kindOf } from "./body.ts";
-import type { Book } from "./book.ts";
 import { refuseForeign } from "./foreign.ts";
 import { type Filling, fillHeaders, fillTarget } from "./head.ts";
+import { type Known, messagesBy } from "./messages.ts";
 import { type OutgoingBody, outgoingBody, wholeBody } from "./outgoing.ts";
 import { findSigned } from "./resign.ts";
-import { Refused } from "./stopped.ts";
 
 /** A request as it goes out. */
 export interface Filled {
@@ -20,22 +20,24 @@ export interface Filled {
   body(source: AsyncGenerator<Buffer>): Promise<OutgoingBody>;
   /** The headers as they go out, all others being known: a signature is over the rest. */
   sign?(headers: Head["headers"], body: OutgoingBody): Head["headers"];
+  /** Of a WebSocket that this opens. */
+  readonly messages: Messages;
   masking(answer: IncomingMessage): Masking | undefined;
 }
 
 export interface GateParts {
-  readonly book: Book;
+  readonly known: Known;
   readonly users: GuardedUsers;
   readonly uid: number;
   readonly scheme: "http" | "https";
-  /** Absent where only the sandbox's own secrets are looked for. */
-  readonly dlp?: DlpParts | undefined;
 }
 
 /** Puts the secrets into a request where they belong. Throws where one would go elsewhere. */
 export async function passGate(parts: GateParts, asked: AskedRequest, head: Head): Promise<Filled> {
-  const { book, users, uid, scheme, dlp } = parts;
-  const { path, query, host, port } = asked;
+  const { known, users, uid, scheme } = parts;
+  const { book, dlp } = known();
+  const { path, query } = asked;
+  const messages = messagesBy(known);
   const kind = kindOf(valuesOf(head, "content-type")[0]);
   const coding = valuesOf(head, "content-encoding").join(",").trim().toLowerCase() || "identity";
   const facts = { kind, coding, dlp };
@@ -47,11 +49,9 @@ export async function passGate(parts: GateParts, asked: AskedRequest, head: Head
       head,
       target,
       body: (source) => outgoingBody(filling, facts, source),
+      messages,
       masking: () => undefined,
     };
-  }
-  if (valuesOf(head, "upgrade").length > 0 && (dlp || book.isBoundTo(host, port))) {
-    throw new Refused("what follows an upgrade is not read, and what goes to this host has to be");
   }
   // Without TLS everybody on the way could read it.
   const usable = scheme === "https" ? book.secrets.filter(({ name }) => userMayUse(users, uid, name)) : [];
@@ -68,6 +68,7 @@ export async function passGate(parts: GateParts, asked: AskedRequest, head: Head
     target,
     body: (source) => (whole ? wholeBody : outgoingBody)(filling, facts, source),
     ...(signing && { sign: (all, { whole }) => signing.sign({ target, headers: all }, whole) }),
+    messages,
     masking: (answer) => (hasSecrets ? maskingOf(book, answer) : undefined),
   };
 }
