@@ -47,6 +47,8 @@ export function expectedMounts(workspace?: string): MountFacts[] {
     ...READ_ONLY_IN_PROC.map((name) => `/proc/${name}`)
       .filter((path) => lstatSync(path, { throwIfNoEntry: false }))
       .map((path) => mount(path, "proc", "ro,nosuid,nodev,noexec")),
+    // One of its own, in place of the machine's.
+    mount("/proc/sys/kernel/random/boot_id", "tmpfs", "ro,nosuid,nodev,noexec"),
     ...masked,
     mount("/dev", "tmpfs", "ro,nosuid,noexec"),
     ...DEVICES.map((name) => mount(`/dev/${name}`, "*", "rw,nosuid,noexec")),
