@@ -24,11 +24,11 @@ const FOR_FIRST = "00000000000005fb";
 
 const PATH = "/run/boxd/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const USER = [
-  ...["HOME=/home/user", "LANG=C.UTF-8", "LOGNAME=user", `PATH=${PATH}`, "SHELL=/bin/bash"],
+  ...["HOME=/home/user", "LC_CTYPE=C.UTF-8", "LOGNAME=user", `PATH=${PATH}`, "SHELL=/bin/bash"],
   "USER=user",
 ];
 const ROOT = [
-  ...["HOME=/root", "LANG=C.UTF-8", "LOGNAME=root", `PATH=${PATH}`, "SHELL=/bin/sh", "USER=root"],
+  ...["HOME=/root", "LC_CTYPE=C.UTF-8", "LOGNAME=root", `PATH=${PATH}`, "SHELL=/bin/sh", "USER=root"],
 ];
 
 const ENVIRONMENTS: Record<Role, string[]> = {

@@ -117,7 +117,7 @@ fn become_program(kind: &str, detail: &str, terminal: Option<c_int>, program: &[
     command.args(&program[1..]).env_clear().envs(
         [
             ("HOME", "/home/user"),
-            ("LANG", "C.UTF-8"),
+            ("LC_CTYPE", "C.UTF-8"),
             ("LOGNAME", "user"),
             ("PATH", "/run/boxd/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
             ("SHELL", "/bin/bash"),

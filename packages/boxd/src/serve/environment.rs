@@ -17,7 +17,6 @@ pub fn compose(
 ) -> Dictionary {
     let mut environment: Dictionary = [
         ("HOME", user.home.as_str()),
-        ("LANG", "C.UTF-8"),
         ("LOGNAME", &user.name),
         ("PATH", PATH),
         ("USER", &user.name),
@@ -34,8 +33,15 @@ pub fn compose(
     for (key, value) in sandbox.iter().chain(request) {
         environment.insert(key.clone(), value.clone());
     }
+    if !OF_LETTERS.iter().any(|name| environment.contains_key(*name)) {
+        environment.insert("LC_CTYPE".to_string(), "C.UTF-8".to_string());
+    }
     environment
 }
+
+/// Which of them are letters is all that C.UTF-8 says beyond C. In `LANG`, every program would look
+/// in a dozen files to learn that, each time it starts.
+const OF_LETTERS: [&str; 3] = ["LANG", "LC_ALL", "LC_CTYPE"];
 
 /// What a place that somebody else made gives its programs, without what is a user's own.
 pub fn inherited() -> Dictionary {
@@ -85,6 +91,32 @@ mod tests {
         let found = candidates("x", &environment);
         assert_eq!(found, [c"/a/x".to_owned(), c"./x".to_owned(), c"b/x".to_owned()]);
         assert_eq!(candidates("./x", &environment), [c"./x".to_owned()]);
+    }
+
+    #[test]
+    fn letters_are_utf_8_unless_somebody_says_otherwise() {
+        let user = User {
+            name: "user".to_string(),
+            uid: 1000,
+            gid: 1000,
+            home: "/home/user".to_string(),
+            shell: String::new(),
+            groups: Vec::new(),
+        };
+        let none = Dictionary::new();
+        let usual = compose(&user, &none, &none, false);
+        assert_eq!(usual["LC_CTYPE"], "C.UTF-8");
+        for name in OF_LETTERS {
+            let said = Dictionary::from([(name.to_string(), "de_DE.UTF-8".to_string())]);
+            for composed in
+                [compose(&user, &said, &none, false), compose(&user, &none, &said, false)]
+            {
+                assert_eq!(composed[name], "de_DE.UTF-8");
+                let all: Vec<_> =
+                    composed.keys().filter(|key| OF_LETTERS.contains(&key.as_str())).collect();
+                assert_eq!(all, [name], "and nothing beside it");
+            }
+        }
     }
 
     #[test]

@@ -140,10 +140,10 @@ mod tests {
     fn only_what_is_about_the_terminal_and_the_language_is_kept() {
         let variables = composed(false, &[]);
         let names: Vec<&str> = variables.keys().map(String::as_str).collect();
-        let expected = "A HOME LANG LC_ALL LOGNAME PATH SUDO_COMMAND SUDO_GID SUDO_UID SUDO_USER \
-            TERM USER";
+        let expected =
+            "A HOME LC_ALL LOGNAME PATH SUDO_COMMAND SUDO_GID SUDO_UID SUDO_USER TERM USER";
         assert_eq!(names.join(" "), expected);
-        assert_eq!((variables["HOME"].as_str(), variables["LANG"].as_str()), ("/root", "C.UTF-8"));
+        assert_eq!((variables["HOME"].as_str(), variables["LC_ALL"].as_str()), ("/root", "C"));
         assert!(!variables["PATH"].contains("evil"));
     }
 
