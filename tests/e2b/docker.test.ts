@@ -94,6 +94,16 @@ describe("one program for E2B, on two ways out", () => {
     expect(await Volume.destroy(volume.volumeId, door.options)).toBe(true);
   }, 300_000);
 
+  it("pauses nothing on docker, with memory or without, and what runs there runs on", async () => {
+    const sandbox = await Sandbox.create("in-docker", door.options);
+    const { pid } = await sandbox.commands.run("sleep 600", { background: true, timeoutMs: 0 });
+    for (const keepMemory of [true, false]) {
+      await expect(sandbox.pause({ keepMemory })).rejects.toThrow("400: docker cannot pause a sandbox");
+    }
+    expect((await sandbox.commands.list()).map((one) => one.pid)).toContain(pid);
+    await sandbox.kill();
+  }, 300_000);
+
   it("builds no template on docker, says so in E2B's words, and leaves nothing", async () => {
     const template = Template().fromTemplate("in-docker").runCmd("true");
     const asked = { ...door.options, requestTimeoutMs: 60_000 };

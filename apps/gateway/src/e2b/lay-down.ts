@@ -5,7 +5,8 @@ export type LayDown = (principal: Principal, sandboxId: string) => Promise<Sandb
 
 /**
  * What E2B's pause without memory leaves behind: the files, and nothing that runs. Where an
- * extension cannot stop a sandbox and keep it, what runs ends and the rest sleeps.
+ * extension cannot stop a sandbox and keep it, what runs ends and the rest sleeps; where it cannot
+ * sleep either, nothing ends.
  */
 export function layingDown(core: Core, forget: (sandboxId: string) => void): LayDown {
   return async (principal, sandboxId) => {
@@ -13,6 +14,8 @@ export function layingDown(core: Core, forget: (sandboxId: string) => void): Lay
       return await core.stop(principal, sandboxId, { keepsEphemeral: true });
     } catch (error) {
       if (!SandboxerError.is(error) || error.code !== "unsupported") throw error;
+      await core.pause(principal, sandboxId);
+      await core.resume(principal, sandboxId);
       await dropProcesses(core, principal, sandboxId);
       return await core.pause(principal, sandboxId);
     } finally {
