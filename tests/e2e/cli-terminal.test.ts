@@ -100,6 +100,12 @@ describe("in a terminal", () => {
     expect((await type(["exec", "demo", "--", "sh", "-c", "exit 3"])).code).toBe(3);
     const shell = await type(["shell", "demo"], ["$ ", "echo in-$((40+2))\r"], ["in-42", "exit 5\r"]);
     expect(shell.code).toBe(5);
+    expect(shell.text, "one sees where one is").toContain("user@demo:~$ ");
+    const own = `echo "PS1='mi''ne> '" > ~/.bashrc; env | grep -c PS1; ls /dev/fd | wc -l; exec $SHELL -i\r`;
+    const first = await type(["shell", "demo"], ["$ ", own], ["mine> ", "exit\r"]);
+    expect(first.text).toMatch(/user@demo:~\$ [\s\S]*0\s+4\s[\s\S]*mine> /);
+    const again = await type(["shell", "demo"], ["mine> ", "exit 6\r"]);
+    expect(again.code, "what is set inside goes before").toBe(6);
     expect((await cli.run(["inspect", "demo"])).stdout).toMatch(/state +running[\s\S]*where +local on/);
     expect(JSON.parse((await cli.run(["inspect", "demo", "--json"])).stdout)).toMatchObject({ name: "demo" });
     expect((await cli.run(["ls", "--quiet"])).stdout).toBe("demo\n");
@@ -194,6 +200,7 @@ describe("mistakes", () => {
     [["create", "--isolation", "vm"], 2, "process, container, userspace-kernel, microvm"],
     [["route", "explain", "--visibility", "all"], 2, "private, team, org"],
     [["rm"], 2, "sandboxer ls"],
+    [["run", "-w", "/nosuch", "--", "true"], 66, "`-w .` takes the one you are in"],
     [["completion", "csh"], 2, "bash, fish, zsh"],
     [["preview", "demo", "0x10"], 2, "0 to 65535"],
     [["budget", "set", "abc"], 2, "dollars such as 2.50"],

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -217,4 +218,30 @@ describe("up", () => {
     await firstLine(second);
     expect(await end(second, "SIGINT")).toBe(0);
   });
+
+  it.each(["run", "exec"])(
+    "that goes while a command of %s runs: one is told where that is",
+    async (verb) => {
+      const gateway = cli.start(["up", "--port", "0", "--json"]);
+      try {
+        await firstLine(gateway);
+        if (verb === "exec") await cli.run(["create", "--name", "left-by-exec"]);
+        const words = verb === "exec" ? ["exec", "left-by-exec"] : ["run", "--name", "left-by-run"];
+        const waiting = cli.start([...words, "--", "sh", "-c", "echo begun; sleep 600"]);
+        let said = "";
+        waiting.stderr?.setEncoding("utf8").on("data", (text: string) => (said += text));
+        const closed = once(waiting, "close");
+        await firstLine(waiting);
+        await end(gateway, "SIGKILL");
+        expect((await closed)[0]).toBe(69);
+        const name = `left-by-${verb}`;
+        expect(said).toContain(`the command may go on in ${name}`);
+        const [, logs = ""] = /`sandboxer (logs [^`]+)`/.exec(said) ?? [];
+        expect((await cli.run(logs.split(" "))).stdout).toBe("begun\n");
+        expect((await cli.run(["rm", name])).code).toBe(0);
+      } finally {
+        gateway.kill("SIGKILL");
+      }
+    },
+  );
 });

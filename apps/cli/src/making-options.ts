@@ -56,6 +56,6 @@ export async function madeAs(options: MakingOptions): Promise<CreateBody> {
     ...(Object.keys(resources).length > 0 && { resources }),
     ...networkOf(options),
     ...(secrets && { secrets }),
-    ...workspaceOf(options),
+    ...(await workspaceOf(options)),
   };
 }

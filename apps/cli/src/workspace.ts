@@ -43,7 +43,16 @@ function countOf(text: string): number {
   throw new InvalidArgumentError("Give a number from 0 to 256.");
 }
 
-export function workspaceOf(options: WorkspaceOptions): Pick<CreateBody, "workspace"> {
+/** A gateway elsewhere has folders of its own. */
+async function needFolder(source: string): Promise<void> {
+  if (process.env.SANDBOXER_URL || existsSync(source)) return;
+  const { SandboxerError } = await import("@sandboxer/contract");
+  throw new SandboxerError("path_not_found", `there is no folder ${source}`, {
+    hint: "`-w .` takes the one you are in, and relative ones start there.",
+  });
+}
+
+export async function workspaceOf(options: WorkspaceOptions): Promise<Pick<CreateBody, "workspace">> {
   const { workspace, access, points, allowSensitive } = options;
   if (!workspace) {
     const about = { "--access": access, "--points": points, "--allow-sensitive": allowSensitive };
@@ -51,6 +60,7 @@ export function workspaceOf(options: WorkspaceOptions): Pick<CreateBody, "worksp
     if (!idle) return {};
     throw new InvalidArgumentError(`${idle} is about a folder, and none is given; add it, as in \`-w .\`.`);
   }
+  await needFolder(workspace.source);
   return {
     workspace: {
       ...workspace,

@@ -2,6 +2,7 @@ import type { Exit, Process } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, variable } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
+import { orTellWhere } from "../lost.ts";
 import { whenReaderLeaves } from "../reader.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay } from "../relay.ts";
 import { sayWhy } from "../why.ts";
@@ -50,7 +51,7 @@ async function exec(idOrName: string, argv: string[], options: Options): Promise
     const sandbox = await sandboxes.get(idOrName);
     const acting = options.as === undefined ? sandbox : sandbox.through(options.as);
     if (detach) return leave(acting);
-    const exit = await stay(acting);
+    const exit = await orTellWhere(stay(acting), sandbox, () => remote);
     await sayWhy(sandbox, exit);
     return exitCodeOf(exit);
   });

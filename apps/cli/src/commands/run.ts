@@ -2,6 +2,7 @@ import type { CreateBody, Process } from "@sandboxer/contract";
 import type { Command } from "commander";
 import { durationMs, variable } from "../arguments.ts";
 import type { Handle } from "../connect.ts";
+import { orTellWhere } from "../lost.ts";
 import { addMakingOptions, type MakingOptions, madeAs, TOPICS } from "../making-options.ts";
 import { whenReaderLeaves } from "../reader.ts";
 import { exitCodeOf, forwardSignals, hasInput, relay } from "../relay.ts";
@@ -53,14 +54,17 @@ async function run(argv: string[], options: Options): Promise<void> {
   const exitCode = await withSandboxes(
     async (sandboxes) => {
       const sandbox = await waiting("starting a sandbox", sandboxes.create(await bodyOf(options)));
-      const finished = start(sandbox);
+      const finished = orTellWhere(start(sandbox), sandbox, () => remote);
       // Whichever is first; the other then ends with its sandbox.
       finished.catch(() => {});
-      try {
-        return await Promise.race([finished, stopped]);
-      } finally {
-        await (keeps ? keepChanges(sandbox, remote) : sandbox.destroy());
-      }
+      const leave = () => (keeps ? keepChanges(sandbox, remote) : sandbox.destroy());
+      const ended = await Promise.race([finished, stopped]).catch(async (error) => {
+        // What went wrong first is what there is to say.
+        await leave().catch(() => {});
+        throw error;
+      });
+      await leave();
+      return ended;
     },
     { tethered: !keeps },
   );
@@ -95,9 +99,12 @@ async function keepChanges(sandbox: Handle, remote: Process | undefined): Promis
   const { id, info } = sandbox;
   // Over already, unless we were told to leave.
   await remote?.signal("KILL").catch(() => {});
-  if (!(await hasChanges(sandbox).catch(() => false))) await sandbox.destroy();
+  // Where nobody can say, there may be some.
+  const changed = await hasChanges(sandbox).catch(() => undefined);
+  if (changed === false) await sandbox.destroy();
   // For a person; what a program reads stays the command's own.
-  else if (process.stderr.isTTY) process.stderr.write(`kept for now: sandboxer diff ${info.name ?? id}\n`);
+  else if (changed && process.stderr.isTTY)
+    process.stderr.write(`kept for now: sandboxer diff ${info.name ?? id}\n`);
 }
 
 async function hasChanges({ workspace }: Handle): Promise<boolean> {

@@ -12,8 +12,19 @@ interface Options {
   readonly profile?: string;
 }
 
-/** The user's own, as the sandbox has it. */
-const SHELL = ["/bin/sh", "-c", 'exec "${SHELL:-/bin/sh}" -i'];
+/**
+ * The user's own, as the sandbox has it. Its prompt says where one is, unless a file inside has set
+ * another; what is started from it inherits nothing of that.
+ */
+const shellIn = (name: string) => `case "$SHELL" in
+*/bash) exec "$SHELL" --rcfile /dev/fd/3 -i 3<<'END'
+exec 3<&-
+PS1='\\u@${name}:\\w\\$ '
+for file in /etc/bash.bashrc ~/.bashrc; do [ -r "$file" ] && . "$file"; done
+unset file
+END
+esac
+exec "\${SHELL:-/bin/sh}" -i`;
 
 export function register(program: Command): void {
   program
@@ -40,7 +51,7 @@ async function shell(idOrName: string | undefined, { user, cwd, ttl, profile }: 
     const { sandbox, leave } = await enter(client);
     try {
       const asked = {
-        argv: SHELL,
+        argv: ["/bin/sh", "-c", shellIn(sandbox.info.name ?? "sandbox")],
         env: terminalVariables(),
         stdin: true,
         pty: terminalSize(),

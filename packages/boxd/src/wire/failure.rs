@@ -101,6 +101,23 @@ impl Failure {
             libc::EOPNOTSUPP => Code::Unsupported,
             _ => Code::Internal,
         };
-        Failure::new(code, format!("{path}: {error}"))
+        let said = error.to_string();
+        // Its number says nothing to who reads this; the code above is made of it.
+        let words = said.split_once(" (os error").map_or(said.as_str(), |(words, _)| words);
+        Failure::new(code, format!("{path}: {words}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_filesystem_is_said_in_words_alone() {
+        let failure = Failure::about_path("x", &io::Error::from_raw_os_error(libc::ENOENT));
+        assert_eq!(
+            (failure.code, failure.message.as_str()),
+            (Code::PathNotFound, "x: No such file or directory")
+        );
     }
 }
