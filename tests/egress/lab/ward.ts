@@ -7,7 +7,12 @@ import { guardProcesses } from "./processes.ts";
 import { type Bench, openBench, text } from "./sandbox.ts";
 
 /** One host unread, one that a secret is for, one that is read and has no secret. */
-const RULES = [{ host: "open.test" }, { host: "model.test" }, { host: "other.test", inspect: true }];
+const RULES: NonNullable<GuardedNetworkInput["rules"]> = [
+  { host: "open.test" },
+  { host: "model.test" },
+  { host: "other.test", inspect: true },
+  { host: "other.test", protocol: "http" },
+];
 export const WARD: GuardedNetworkInput = { egress: "guarded", rules: RULES };
 
 /** A bench with such a sandbox in it. */
@@ -41,12 +46,32 @@ export const HOLDS: Stand = {
     "by address": "",
     "the key in its cell": "four",
     "the key elsewhere": "403",
+    "a word in a message": "81",
+    "the key in a message": "88",
     "before its rule": "",
     "with its rule": "hello from late.test",
     "after its rule": "",
   },
-  heard: ["GET /", "POST /v1/messages with the key", "GET /late"],
+  heard: [
+    "GET /",
+    "POST /v1/messages with the key",
+    "UPGRADE /ws",
+    "MESSAGE text",
+    "UPGRADE /ws",
+    "GET /late",
+  ],
 };
+
+/** Says a word in a WebSocket, and shows how what is said back begins: 81 is a text, 88 a farewell. */
+const MESSAGE = `
+word=$(eval "printf %s $1")
+exec 3<>/dev/tcp/other.test/80 || exit
+printf 'GET /ws HTTP/1.1\\r\\nHost: other.test\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n' >&3
+printf 'Sec-WebSocket-Key: x\\r\\nSec-WebSocket-Version: 13\\r\\n\\r\\n' >&3
+while read -r line <&3 && [ "$line" != $'\\r' ]; do :; done
+printf "\\\\x81\\\\x$(printf %x $((128 + \${#word})))\\\\0\\\\0\\\\0\\\\0%s" "$word" >&3
+head -c 1 <&3 | od -An -tx1
+`;
 
 export async function standOf({ lab }: Bench, sandbox: Sandbox): Promise<Stand> {
   await lab.clear();
@@ -66,6 +91,10 @@ export async function standOf({ lab }: Bench, sandbox: Sandbox): Promise<Stand> 
   inside["the key elsewhere"] = await say(
     `-o /dev/null -w '%{http_code}' -H "x-api-key: $MODEL_KEY" https://other.test/`,
   );
+  const message = async (word: string) =>
+    text((await sandbox.run(["bash", "-c", MESSAGE, "bash", word])).stdout).trim();
+  inside["a word in a message"] = await message("hello");
+  inside["the key in a message"] = await message("$MODEL_KEY");
   inside["before its rule"] = await late();
   await sandbox.changeNetwork({ ...WARD, rules: [...RULES, { host: "late.test" }] });
   inside["with its rule"] = await late();
@@ -92,7 +121,8 @@ async function heardBy(lab: Bench["lab"]): Promise<string[]> {
   const { records } = await lab.look();
   return records.flatMap(({ kind, what, headers = [] }) => {
     if (kind === "dns") return what.includes("evil") ? [what] : [];
-    if (kind === "connection") return [];
+    // How the guard ends what it does not let go on is not a word of the sandbox's.
+    if (kind === "connection" || what === "MESSAGE close") return [];
     return [headers.includes(KEY) ? `${what} with the key` : what];
   });
 }
