@@ -1,4 +1,5 @@
-import { writeFileSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { openGateway } from "@sandboxer/gateway";
 import { createClient, type Sandbox } from "@sandboxer/sdk";
 
@@ -18,6 +19,13 @@ if (life === "first") {
     const sandbox = await client.sandboxes.create({ name: persistence, persistence, ttlMs: 3_600_000 });
     await sh(sandbox, `echo ${persistence} > ~/file; chmod 640 ~/file; sync; sleep 1000 &`);
   }
+  const [copy] = await (await client.sandboxes.get("persistent")).fork({ names: ["copy"] });
+  if (!copy) throw new Error("there is no fork");
+  // Its row, its record and its own disk follow by themselves in a moment; what it lies on was there before it.
+  await copy.metrics();
+  await sh(copy, "dd if=/dev/zero of=own bs=1 count=1 conv=fsync");
+  for (const name of readdirSync(home).filter((name) => name.startsWith("state.db")))
+    bringToMedium(join(home, name));
   // At once: nothing is put away, and what is in memory alone is gone.
   writeFileSync("/proc/sysrq-trigger", "b");
 } else {
@@ -33,7 +41,17 @@ if (life === "first") {
   await kept.stop();
   await kept.start();
   const after = await sh(kept, "cat ~/file");
-  console.log(JSON.stringify({ states, found, after }));
   await kept.destroy();
+  const copy = await client.sandboxes.get("copy");
+  await copy.start();
+  const copied = await sh(copy, "cat ~/file; stat -c '%a %U' ~/file");
+  await copy.destroy();
+  console.log(JSON.stringify({ states, found, after, copied }));
   await gateway.close();
+}
+
+function bringToMedium(path: string): void {
+  const file = openSync(path, "r+");
+  fsyncSync(file);
+  closeSync(file);
 }

@@ -42,11 +42,12 @@ describe("a machine that is switched off and started again", () => {
       expect(first.console).not.toContain("ended by force");
       const second = await live("second");
       expect(second.status, second.console).toBe(0);
-      const { states, found, after } = JSON.parse(second.report);
+      const { states, found, after, copied } = JSON.parse(second.report);
       expect(states).toContainEqual({ name: "persistent", state: "paused", pauseDepth: "disk" });
       expect(states.map(({ state }: { state: string }) => state)).not.toContain("running");
       expect(found).toBe("persistent\n640 user\n0\n");
       expect(after).toBe("persistent\nmore\n");
+      expect(copied, "a fork that was answered").toBe("persistent\n640 user\n");
     },
     2 * ENDS_WITHIN_MS + 60_000,
   );
