@@ -61,6 +61,8 @@ printf 'words:'; printf '<%s>' "$@"; echo .
     await writeFile(join(folder, "rc"), `${prompt}source <(sandboxer completion bash)\n`);
     await writeFile(join(folder, ".zshrc"), `${prompt}source <(sandboxer completion zsh)\n`);
     await mkdir(join(folder, ".config", "fish"), { recursive: true });
+    // Where it is missing, fish goes on to fill it from every manual there is, long after its shell is over.
+    await mkdir(join(folder, "fish", "generated_completions"), { recursive: true });
     const fish = "function fish_prompt; echo -n 'rea''dy> '; end\nsandboxer completion fish | source\n";
     await writeFile(join(folder, ".config", "fish", "config.fish"), fish);
   });
