@@ -1,5 +1,6 @@
 // Plain JavaScript, for any Node: `npm install` runs it before Node 24 may be on the path.
-import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { schemasLater } from "./bundle/later.js";
@@ -117,6 +118,13 @@ async function bundle(build, parseAst) {
     const { size, mtimeMs } = statSync(join(root, path));
     return [path, size, mtimeMs];
   });
-  writeFileSync(`${gate}.new`, JSON.stringify(inputs));
+  writeFileSync(`${gate}.new`, JSON.stringify({ bundle: identityOf(output), inputs }));
   renameSync(`${gate}.new`, gate);
+}
+
+/** Every other part is named by what is in it. @param {readonly { fileName: string }[]} parts */
+function identityOf(parts) {
+  const names = parts.map(({ fileName }) => fileName);
+  const main = readFileSync(join(dist, "main.cjs"));
+  return createHash("sha256").update(names.join()).update(main).digest("hex").slice(0, 16);
 }

@@ -13,11 +13,20 @@ else startWithNewerNode();
 async function start() {
   hushExpectedWarnings();
   // Not the default folder below /tmp, where another user of the machine could lie in wait.
-  enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "sandboxer"));
-  const { main } = isBundleFresh()
-    ? require("../dist/main.cjs")
+  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "sandboxer");
+  enableCompileCache(cache);
+  const bundle = findFreshBundle();
+  const { main } = bundle
+    ? loadBundle(bundle, join(cache, "commands"))
     : await import(published() ?? "../src/main.ts");
   await main(process.argv.slice(2));
+}
+
+/** A gateway stays: what it calls is compiled once, and what it never calls takes no room. */
+function loadBundle(bundle, cache) {
+  const [, , command = ""] = process.argv;
+  if (command === "up") return require("../dist/main.cjs");
+  return require("./compiled.cjs").loadCompiled(join(__dirname, "../dist"), { bundle, command, cache });
 }
 
 /** What is published is compiled, and has no sources beside it. */
@@ -26,25 +35,27 @@ function published() {
 }
 
 /** What `npm install` bundled starts sooner, and is used while every file it was made of is the same. */
-function isBundleFresh() {
+function findFreshBundle() {
   const root = join(__dirname, "../../../");
   try {
-    const inputs = JSON.parse(readFileSync(join(__dirname, "../dist/inputs.json"), "utf8"));
-    return inputs.every(([path, size, mtimeMs]) => {
+    const { bundle, inputs } = JSON.parse(readFileSync(join(__dirname, "../dist/inputs.json"), "utf8"));
+    const isFresh = inputs.every(([path, size, mtimeMs]) => {
       const now = statSync(root + path);
       return now.size === size && now.mtimeMs === mtimeMs;
     });
+    return isFresh ? bundle : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }
 
-/** SQLite and type stripping are chosen knowingly; every other warning is shown. */
+/** SQLite, type stripping and how the bundle imports are chosen knowingly; every other warning is shown. */
 function hushExpectedWarnings() {
   const emitWarning = process.emitWarning;
   process.emitWarning = (warning, ...rest) => {
     const type = typeof rest[0] === "string" ? rest[0] : rest[0]?.type;
-    if (type === "ExperimentalWarning" && /SQLite|Type Stripping/.test(String(warning))) return;
+    if (type === "ExperimentalWarning" && /SQLite|Type Stripping|DEFAULT_LOADER/.test(String(warning)))
+      return;
     emitWarning.call(process, warning, ...rest);
   };
 }
