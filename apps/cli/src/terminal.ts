@@ -16,9 +16,13 @@ export function terminalVariables(): Record<string, string> {
   return { ...(TERM && { TERM }), ...(COLORTERM && { COLORTERM }) };
 }
 
+/** No brackets around what is pasted, as a shell asks for, and a new line after its prompt. */
+const TAKEN_BACK = "\x1b[?2004l\n";
+
 /**
  * Lends this terminal to the process: every key goes to it, every change of size too. The terminal
- * is given back as it was, however this ends.
+ * is given back as it was, however this ends: a program that was cut off could not put right what it
+ * had asked of it.
  */
 export async function lendTerminal(remote: RemoteProcess): Promise<Exit> {
   const { stdin, stdout } = process;
@@ -29,6 +33,10 @@ export async function lendTerminal(remote: RemoteProcess): Promise<Exit> {
   if (stdin.isTTY) stdin.setRawMode(true);
   try {
     return await relay(remote, true, giveBack);
+  } catch (error) {
+    giveBack();
+    if (stdout.isTTY) stdout.write(TAKEN_BACK);
+    throw error;
   } finally {
     giveBack();
     stdout.off("resize", resize);

@@ -1,6 +1,7 @@
 import type { Client, Sandbox } from "@sandboxer/sdk";
 import type { Command } from "commander";
 import { durationMs } from "../arguments.ts";
+import { orTellWhere } from "../lost.ts";
 import { whenReaderLeaves } from "../reader.ts";
 import { exitCodeOf, forwardSignals } from "../relay.ts";
 import { waiting } from "../waiting.ts";
@@ -49,28 +50,34 @@ async function shell(idOrName: string | undefined, { user, cwd, ttl, profile }: 
 
   const exitCode = await withClient(async (client) => {
     const { sandbox, leave } = await enter(client);
-    try {
-      const asked = {
-        argv: ["/bin/sh", "-c", shellIn(sandbox.info.name ?? "sandbox")],
-        env: terminalVariables(),
-        stdin: true,
-        pty: terminalSize(),
-        ...(cwd && { cwd }),
-        ...(user !== undefined && { user }),
-      };
-      const remote = await sandbox.exec(asked, { over: "websocket" });
-      const finished = lendTerminal(remote).then(exitCodeOf);
-      finished.catch(() => {});
-      const code = await Promise.race([finished, stopped.then((code) => ({ code }))]);
-      if (typeof code === "number") return code;
-      // The terminal is gone or we are told to go: the shell is told as a terminal would.
-      await remote.signal("HUP").catch(() => {});
-      return code.code;
-    } finally {
-      await leave();
-    }
+    const ended = await stay(sandbox).catch(async (error) => {
+      // What went wrong first is what there is to say.
+      await leave().catch(() => {});
+      throw error;
+    });
+    await leave();
+    return ended;
   });
   process.exit(exitCode);
+
+  async function stay(sandbox: Sandbox): Promise<number> {
+    const asked = {
+      argv: ["/bin/sh", "-c", shellIn(sandbox.info.name ?? "sandbox")],
+      env: terminalVariables(),
+      stdin: true,
+      pty: terminalSize(),
+      ...(cwd && { cwd }),
+      ...(user !== undefined && { user }),
+    };
+    const remote = await sandbox.exec(asked, { over: "websocket" });
+    const finished = orTellWhere(lendTerminal(remote), sandbox, () => remote).then(exitCodeOf);
+    finished.catch(() => {});
+    const code = await Promise.race([finished, stopped.then((code) => ({ code }))]);
+    if (typeof code === "number") return code;
+    // The terminal is gone or we are told to go: the shell is told as a terminal would.
+    await remote.signal("HUP").catch(() => {});
+    return code.code;
+  }
 
   async function enter(client: Client): Promise<{ sandbox: Sandbox; leave(): Promise<unknown> }> {
     if (idOrName !== undefined) {
