@@ -74,3 +74,59 @@ describe("a shell whose gateway goes", () => {
     expect((await cli.run(["rm", id])).code).toBe(0);
   });
 });
+
+describe("a forwarded port", () => {
+  /** What it says on standard error, once it listens. */
+  async function forwarding(name: string) {
+    const forward = cli.start(["forward", name, "0:80"]);
+    const said = { text: "" };
+    forward.stderr?.setEncoding("utf8").on("data", (part: string) => {
+      said.text += part;
+    });
+    await firstLine(forward);
+    return { forward, said };
+  }
+
+  it("is told of with nobody on it: a gateway that goes", async () => {
+    await cli.run(["create", "--name", "served"]);
+    const { forward, said } = await forwarding("served");
+    await end(gateway, "SIGKILL");
+    await expect.poll(() => said.text, PATIENT).toMatch(/^error: .*gateway.*\nhint: .*\n$/);
+    expect(await end(forward, "SIGINT")).toBe(0);
+  });
+
+  it("is told of with nobody on it: a pause, and once it goes on; with its sandbox it ends", async () => {
+    await cli.run(["create", "--name", "served"]);
+    const { forward, said } = await forwarding("served");
+    await cli.run(["pause", "served"]);
+    const paused = "error: the sandbox is paused\nhint: `sandboxer resume served` brings it back.\n";
+    await expect.poll(() => said.text, PATIENT).toBe(paused);
+    await cli.run(["resume", "served"]);
+    await expect.poll(() => said.text, PATIENT).toMatch(/\n127\.0\.0\.1:\d+ leads there again\.\n$/);
+    const closed = once(forward, "close", { signal: AbortSignal.timeout(60_000) });
+    await cli.run(["rm", "served"]);
+    expect((await closed)[0]).toBe(69);
+    expect(said.text).toContain("error: the sandbox is destroyed");
+  });
+
+  it("is refused of one that is paused or stopped, with the way to bring it back", async () => {
+    await cli.run(["create", "--name", "asleep", "--persistent"]);
+    for (const [put, back] of [
+      ["pause", "resume"],
+      ["stop", "start"],
+    ] as const) {
+      await cli.run([put, "asleep"]);
+      const refused = cli.start(["forward", "asleep", "0:80"]);
+      let said = "";
+      refused.stderr?.on("data", (part) => (said += part));
+      const closed = once(refused, "close", { signal: AbortSignal.timeout(30_000) }).catch(() => [undefined]);
+      const [code] = await closed;
+      refused.kill("SIGKILL");
+      expect({ code, said }).toMatchObject({
+        code: 75,
+        said: expect.stringContaining(`sandboxer ${back} asleep`),
+      });
+      await cli.run([back, "asleep"]);
+    }
+  });
+});

@@ -31,8 +31,12 @@ function portsOf(text: string): Ports {
 async function forward(idOrName: string, { local, inside }: Ports, { json }: { json?: true }): Promise<void> {
   const { SandboxerError } = await import("@sandboxer/contract");
   const { withClient } = await import("../connect.ts");
+  const { watchOver, whyUnreachable } = await import("../watch-over.ts");
+  const { report } = await import("../report.ts");
   await withClient(async (client) => {
     const sandbox = await client.sandboxes.get(idOrName);
+    const refusal = whyUnreachable(sandbox.info);
+    if (refusal) throw refusal;
     // Each side may end while the other still speaks.
     const server = createServer({ allowHalfOpen: true }, (socket) => void join(sandbox, inside, socket));
     await new Promise<void>((resolve, reject) => {
@@ -44,9 +48,14 @@ async function forward(idOrName: string, { local, inside }: Ports, { json }: { j
     const { port } = server.address() as { port: number };
     const ready = `127.0.0.1:${port} leads to port ${inside} of ${sandbox.id}. Ctrl-C ends it.`;
     process.stdout.write(`${json ? JSON.stringify({ port }) : ready}\n`);
-    await new Promise<void>((resolve) => {
+    const told = new Promise<void>((resolve) => {
       for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => resolve());
     });
+    const over = watchOver(client, sandbox.id, {
+      lost: (error) => void report(error, json === true),
+      back: () => void (json || process.stderr.write(`127.0.0.1:${port} leads there again.\n`)),
+    });
+    await Promise.race([told, over]);
   });
   process.exit(0);
 }
