@@ -77,6 +77,8 @@ describe("processes, terminals and ports from the command line", () => {
     const terminal = inTerminal(["shell", "box"]);
     terminal.type("stty size; tty\r");
     await terminal.sees("31 97");
+    const { stdout } = await cli.run(["ps", "box"]);
+    expect(stdout, "what was typed, not what it takes").toMatch(/^p\d+ .* running .* shell$/m);
     terminal.type("sleep 60\r");
     await terminal.sees("sleep 60");
     terminal.type("\x03");

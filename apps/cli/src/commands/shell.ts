@@ -4,6 +4,7 @@ import { durationMs } from "../arguments.ts";
 import { orTellWhere } from "../lost.ts";
 import { whenReaderLeaves } from "../reader.ts";
 import { exitCodeOf, forwardSignals } from "../relay.ts";
+import { shellIn } from "../shell-script.ts";
 import { waiting } from "../waiting.ts";
 
 interface Options {
@@ -12,20 +13,6 @@ interface Options {
   readonly ttl?: number;
   readonly profile?: string;
 }
-
-/**
- * The user's own, as the sandbox has it. Its prompt says where one is, unless a file inside has set
- * another; what is started from it inherits nothing of that.
- */
-const shellIn = (name: string) => `case "$SHELL" in
-*/bash) exec "$SHELL" --rcfile /dev/fd/3 -i 3<<'END'
-exec 3<&-
-PS1='\\u@${name}:\\w\\$ '
-for file in /etc/bash.bashrc ~/.bashrc; do [ -r "$file" ] && . "$file"; done
-unset file
-END
-esac
-exec "\${SHELL:-/bin/sh}" -i`;
 
 export function register(program: Command): void {
   program
@@ -62,7 +49,7 @@ async function shell(idOrName: string | undefined, { user, cwd, ttl, profile }: 
 
   async function stay(sandbox: Sandbox): Promise<number> {
     const asked = {
-      argv: ["/bin/sh", "-c", shellIn(sandbox.info.name ?? "sandbox")],
+      argv: [...shellIn(sandbox.info.name)],
       env: terminalVariables(),
       stdin: true,
       pty: terminalSize(),
