@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -217,6 +218,24 @@ describe("mistakes", () => {
     expect(JSON.parse(asJson.stderr)).toMatchObject({
       error: { code: expect.any(String), hint: expect.any(String) },
     });
+  });
+});
+
+describe("color on a terminal", () => {
+  it.each([
+    ["is there", {}, true],
+    ["is not, with NO_COLOR", { NO_COLOR: "1" }, false],
+    ["is not, where a terminal has none", { TERM: "dumb" }, false],
+  ])("%s", async (_, settings, isColored) => {
+    const { NO_COLOR: _no, FORCE_COLOR: _force, ...rest } = cli.environment as Record<string, string>;
+    const child = spawn("script", ["-qec", cli.commandLine(["inspect", "nobody"]), "/dev/null"], {
+      env: { ...rest, TERM: "xterm", ...settings },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const shown = await text(child.stdout);
+    expect(shown).toContain("no sandbox nobody");
+    expect(shown.includes("\x1b[31merror:")).toBe(isColored);
+    expect(shown.includes("\x1b[")).toBe(isColored);
   });
 });
 

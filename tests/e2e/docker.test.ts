@@ -127,7 +127,7 @@ describe("the docker extension", () => {
 
   it("hardens what it starts", async () => {
     const sandboxId = newSandboxId();
-    await extension().create({ ...PLAIN_SPEC, image }, { ...context, sandboxId });
+    const box = await extension().create({ ...PLAIN_SPEC, image }, { ...context, sandboxId });
     const [found] = JSON.parse(await docker("inspect", `sandboxer-${sandboxId}`));
     expect(found.HostConfig).toMatchObject({
       NetworkMode: "none",
@@ -138,6 +138,22 @@ describe("the docker extension", () => {
       PidMode: "",
     });
     expect(found.HostConfig.Binds).toHaveLength(2);
+    // Newer daemons put a word before each.
+    const added = found.HostConfig.CapAdd.map((name: string) => name.replace(/^CAP_/, ""));
+    expect(added.sort()).toEqual([
+      "CHOWN",
+      "DAC_OVERRIDE",
+      "FOWNER",
+      "FSETID",
+      "KILL",
+      "NET_BIND_SERVICE",
+      "SETGID",
+      "SETPCAP",
+      "SETUID",
+    ]);
+    const asked = { argv: ["grep", "CapEff", "/proc/self/status"], env: {}, stdin: false };
+    const { stdout } = await collect(await box.exec(asked, newRowId("att")));
+    expect(Buffer.from(stdout).toString(), "a program has none of them").toMatch(/^CapEff:\t0+\n$/);
     await extension().destroy(sandboxId, context);
   });
 

@@ -67,6 +67,52 @@ describe("a gateway in operation", () => {
     }
   });
 
+  it("limits what a key asks over time, though it asks one thing at a time", async () => {
+    const { url, apiKey, client, stop } = await start([], "limits: { requestsPerSecond: 0.5 }");
+    try {
+      const other = await client.keys.create({ name: "other" });
+      const ask = async (key: string) => {
+        const answer = await fetch(`${url}/v1/whoami`, { headers: { authorization: `Bearer ${key}` } });
+        return { status: answer.status, text: await answer.text() };
+      };
+      const tooOften = { status: 429, text: expect.stringContaining("requests a second of one key") };
+      await expect.poll(() => ask(apiKey), { timeout: 30_000 }).toMatchObject(tooOften);
+      expect((await ask(other.apiKey)).status, "each for itself").toBe(200);
+    } finally {
+      expect(await stop()).toBe(0);
+    }
+  });
+
+  it("takes its first root key from the environment, and never prints it to be read", async () => {
+    const key = `e2b_${"5eed".repeat(8)}`;
+    const unattended = join(home, "unattended");
+    const cli = cliOf(unattended, { SANDBOXER_API_KEY: key });
+    const forPrograms = cli.start(["up", "--port", "0", "--json"]);
+    const { url, apiKey } = JSON.parse(await firstLine(forPrograms)) as { url: string; apiKey: string };
+    expect(apiKey).toBe(key);
+    const figures = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${key}` } });
+    expect(figures.status, "for the root key alone").toBe(200);
+    await expect(readFile(join(unattended, "root.key"), "utf8"), "it is the environment's").rejects.toThrow();
+    expect((await cliOf(unattended).run(["ls"])).stderr).toContain("Set SANDBOXER_API_KEY");
+    expect(await end(forPrograms, "SIGTERM")).toBe(0);
+
+    const forPeople = cli.start(["up", "--port", "0"]);
+    let said = "";
+    forPeople.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+    });
+    await expect.poll(() => said, { timeout: 60_000 }).toContain("Ctrl-C ends the gateway.");
+    expect(said).toContain("The key is the one in SANDBOXER_API_KEY\n");
+    expect(said).not.toContain(key);
+    expect(await end(forPeople, "SIGTERM")).toBe(0);
+
+    const short = cliOf(unattended, { SANDBOXER_API_KEY: "short" });
+    expect(await short.run(["up", "--port", "0"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("at least 20 visible characters"),
+    });
+  });
+
   it("counts streams until they end", async () => {
     const { url, apiKey, stop } = await start([], "limits: { concurrent: 2 }");
     try {
