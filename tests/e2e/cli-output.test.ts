@@ -76,7 +76,15 @@ describe("standard error that takes nothing", () => {
     expect(await shell("exec nobody -- ls 2>&-")).toMatchObject({ code: 66 });
   });
 
-  it("is no success where it was to say something", async () => {
-    expect((await shell("run -- sh -c 'echo b >&2' 2>/dev/full")).code).toBe(74);
-  });
+  it.each(["2>/dev/full", "2>&-", ">&- 2>&-"])(
+    "%s is no success where it was to say something",
+    async (to) => {
+      expect((await shell(`run -- sh -c 'echo b >&2' ${to}`)).code).toBe(74);
+      expect(await shell(`run -- true ${to}`), "nothing is lost").toEqual({
+        code: 0,
+        stdout: "",
+        stderr: "",
+      });
+    },
+  );
 });
