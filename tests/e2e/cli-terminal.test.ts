@@ -180,9 +180,10 @@ describe("an end that the command did not choose", () => {
       "-- -e",
     );
     expect((await cli.run(["diff", "left"])).stderr).toContain("create -w .");
-    await cli.run(["pause", "left"]);
+    expect((await cli.run(["pause", "left"])).stdout, "named as it was").toBe("left\n");
     expect((await cli.run(["exec", "left", "--", "true"])).stderr).toContain("`sandboxer resume left`");
-    await cli.run(["rm", "left"]);
+    expect((await cli.run(["resume", "left"])).stdout).toBe("left\n");
+    expect((await cli.run(["rm", "left"])).stdout).toBe("left\n");
   });
 });
 

@@ -32,7 +32,7 @@ describe("volumes at the command line", () => {
     expect(new TextDecoder().decode(stdout)).toBe("kept\n");
     await next.destroy();
 
-    expect((await cli.run(["volumes", "rm", "data"])).stdout).toBe(`${made.id}\n`);
+    expect((await cli.run(["volumes", "rm", "data"])).stdout).toBe("data\n");
     expect(await client.volumes.list()).toEqual([]);
     const gone = await cli.run(["volumes", "rm", "data", "--json"]);
     expect(JSON.parse(gone.stderr || gone.stdout)).toMatchObject({ error: { code: "not_found" } });

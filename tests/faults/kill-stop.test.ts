@@ -151,7 +151,7 @@ describe("time and use", () => {
     const stopped = JSON.parse((await cli.run(["stop", "kept", "--json"])).stdout);
     expect(stopped).toMatchObject({ state: "paused", pauseDepth: "disk" });
     expect(stopped.expiresAtMs - Date.now()).toBeGreaterThan(29 * 24 * 3_600_000);
-    expect((await cli.run(["start", "kept"])).code).toBe(0);
+    expect(await cli.run(["start", "kept"]), "named as it was").toMatchObject({ code: 0, stdout: "kept\n" });
     expect((await cli.run(["exec", "kept", "--", "cat", "kept"])).stdout).toBe("one\n");
     await cli.run(["create", "--name", "brief", "--ttl", "1m"]);
     const refused = await cli.run(["stop", "brief"]);

@@ -62,7 +62,7 @@ async function ls({ json, label: labels }: { json?: true; label?: Record<string,
 async function remove(idOrName: string, { json }: { json?: true }): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const removed = await withClient((client) => client.snapshots.delete(idOrName));
-  process.stdout.write(`${json ? JSON.stringify(removed) : removed.id}\n`);
+  process.stdout.write(`${json ? JSON.stringify(removed) : idOrName}\n`);
   process.exit(0);
 }
 

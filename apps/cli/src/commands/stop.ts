@@ -13,6 +13,6 @@ export function register(program: Command): void {
 async function stop(name: string, { json }: { json?: true }): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const info = await withClient(async (client) => (await client.sandboxes.get(name)).stop());
-  process.stdout.write(`${json ? JSON.stringify(info) : info.id}\n`);
+  process.stdout.write(`${json ? JSON.stringify(info) : name}\n`);
   process.exit(0);
 }

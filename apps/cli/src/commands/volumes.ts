@@ -62,7 +62,7 @@ async function remove(idOrName: string, { json }: Options): Promise<void> {
     await client.volumes.delete(found.id);
     return found;
   });
-  say(json ? JSON.stringify(volume) : volume.id);
+  say(json ? JSON.stringify(volume) : idOrName);
 }
 
 function say(text: string): void {
