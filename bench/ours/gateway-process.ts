@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "@sandboxer/sdk";
 import { endProcessesOf } from "../../tests/capabilities/processes.ts";
@@ -10,6 +11,7 @@ import type { Place } from "../subject.ts";
 
 const SANDBOXER = fileURLToPath(new URL("../../apps/cli/bin/sandboxer", import.meta.url));
 
+const MOST_KEPT = 10_000;
 const LIVING = ["provisioning", "running", "paused"] as const;
 
 export interface GatewayProcess {
@@ -38,12 +40,12 @@ export async function openGatewayProcess(
       SANDBOXER_HOME: home,
       XDG_CACHE_HOME: join(scratch, "cache"),
     },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
     // Ctrl-C at the terminal is the bench's: a gateway that heard it too would leave its sandboxes alive.
     detached: true,
   });
   try {
-    const [line] = (await once(createInterface({ input: up.stdout }), "line")) as [string];
+    const line = await firstLineOf(up);
     const readyMs = performance.now() - begun;
     const { url, apiKey } = JSON.parse(line) as { url: string; apiKey: string };
     const client = createClient({ url, apiKey });
@@ -67,6 +69,20 @@ export async function openGatewayProcess(
     await end(up);
     throw error;
   }
+}
+
+/** What it says once it is ready; one that ends before is told of with what it said instead. */
+async function firstLineOf(child: ChildProcessByStdio<null, Readable, Readable>): Promise<string> {
+  let complaint = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    process.stderr.write(text);
+    if (complaint.length < MOST_KEPT) complaint += text;
+  });
+  const over = once(child, "close").then(([code, signal]) => {
+    throw new Error(`the gateway ended with ${code ?? signal} before it was ready: ${complaint.trim()}`);
+  });
+  const line = once(createInterface({ input: child.stdout }), "line");
+  return (await Promise.race([line, over]))[0];
 }
 
 async function end(child: ChildProcess): Promise<void> {
