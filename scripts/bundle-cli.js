@@ -4,7 +4,8 @@ import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { schemasLater } from "./bundle/later.js";
-import { isAnybodyRunning, removeOldParts } from "./bundle/old-parts.js";
+import { removeOldParts } from "./bundle/old-parts.js";
+import { startsOf } from "./bundle/running.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "apps/cli/dist");
@@ -113,7 +114,8 @@ async function bundle(build, parseAst) {
       minify: { compress: true, mangle: false, codegen: true },
     },
   });
-  removeOldParts(dist, new Set(output.map(({ fileName }) => fileName)), isAnybodyRunning());
+  const parts = output.map(({ fileName }) => fileName);
+  removeOldParts(dist, { atMs: Date.now(), parts }, startsOf(join(root, "apps/cli/bin/sandboxer.cjs")));
   const inputs = [...sources].map((path) => {
     const { size, mtimeMs } = statSync(join(root, path));
     return [path, size, mtimeMs];

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { removeEngine } from "../conformance/remove-engine.ts";
 import { cliOf, end, firstLine } from "./cli-process.ts";
@@ -79,6 +79,7 @@ describe("a forwarded port", () => {
   /** What it says on standard error, once it listens. */
   async function forwarding(name: string) {
     const forward = cli.start(["forward", name, "0:80"]);
+    onTestFinished(() => void forward.kill("SIGKILL"));
     const said = { text: "" };
     forward.stderr?.setEncoding("utf8").on("data", (part: string) => {
       said.text += part;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { createClient } from "@sandboxer/sdk";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { removeEngine } from "../conformance/remove-engine.ts";
 import { cliOf, end, firstLine } from "./cli-process.ts";
@@ -88,6 +88,7 @@ describe("a gateway in operation", () => {
     const unattended = join(home, "unattended");
     const cli = cliOf(unattended, { SANDBOXER_API_KEY: key });
     const forPrograms = cli.start(["up", "--port", "0", "--json"]);
+    onTestFinished(() => void forPrograms.kill("SIGKILL"));
     const { url, apiKey } = JSON.parse(await firstLine(forPrograms)) as { url: string; apiKey: string };
     expect(apiKey).toBe(key);
     const figures = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${key}` } });
@@ -97,6 +98,7 @@ describe("a gateway in operation", () => {
     expect(await end(forPrograms, "SIGTERM")).toBe(0);
 
     const forPeople = cli.start(["up", "--port", "0"]);
+    onTestFinished(() => void forPeople.kill("SIGKILL"));
     let said = "";
     forPeople.stdout?.setEncoding("utf8").on("data", (text: string) => {
       said += text;
