@@ -1,14 +1,15 @@
 import { execFile } from "node:child_process";
-import { chmod, lstat, mkdir, mkdtemp, readFile, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { draftFor } from "../../apps/cli/src/draft.ts";
 import { landArchive } from "../../apps/cli/src/tar/land.ts";
 import { requires } from "../capabilities/requires.ts";
 import { removeEngine } from "../conformance/remove-engine.ts";
 import { archiveOf, paxOf } from "../security/archive.ts";
-import { cliOf } from "./cli-process.ts";
+import { cliOf, end } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
@@ -64,6 +65,32 @@ describe("copying from the command line", () => {
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toContain("hint: Give the file's whole path");
     expect((await cli.run(["cp", "-", "-"])).stderr).toContain("one side is of a sandbox");
+  });
+
+  it("leaves nothing beside a file, also of who was killed over it", async () => {
+    const folder = join(home, "drafts");
+    await mkdir(folder);
+    await sh("truncate -s 8G huge; echo small > small");
+    const target = join(folder, "file");
+    const killed = cli.start(["cp", "box:huge", target]);
+    await expect.poll(() => readdir(folder), { timeout: 60_000 }).toHaveLength(1);
+    await end(killed, "SIGKILL");
+    expect(await readdir(folder), "control").toHaveLength(1);
+    await cp("box:small", target);
+    expect(await readdir(folder)).toEqual(["file"]);
+
+    await sh("rm huge");
+    await cli.run(["snapshot", "box", "--name", "shot"]);
+    const dead = String(killed.pid);
+    for (const [name, args] of [
+      ["shot.tar", ["snapshots", "export", "shot"]],
+      ["home.db", ["backup"]],
+    ] as const) {
+      const draft = await draftFor(join(folder, name));
+      await writeFile(draft.replace(/\d+$/, dead), "half of one");
+      expect((await cli.run([...args, join(folder, name)])).stderr).toBe("");
+    }
+    expect((await readdir(folder)).sort()).toEqual(["file", "home.db", "shot.tar"]);
   });
 
   it("takes a folder in and out, the same", async () => {

@@ -6,10 +6,10 @@ import { makeHome } from "./home.ts";
 import { lockHome } from "./lock.ts";
 
 /** Keys, sandboxes, money and the log, as they are at one moment; a gateway may go on meanwhile. */
-export async function backupHome(home: string, to: string): Promise<void> {
+export async function backupHome(home: string, to: string, draft: string): Promise<void> {
   const store = join(home, "state.db");
   if (!existsSync(store)) throw new SandboxerError("not_found", `there is nothing to back up in ${home}`);
-  await backupSqliteStore(store, to);
+  await backupSqliteStore(store, to, draft);
 }
 
 /** Only while no gateway runs. The next start puts right what has changed since the backup. */

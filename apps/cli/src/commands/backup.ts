@@ -24,7 +24,8 @@ async function backup(path: string, _options: object, command: Command): Promise
   const [home, file] = [homeDirectory(), resolve(path)];
   const { needFolderOf } = await import("../host-file.ts");
   await needFolderOf(file);
-  await backupHome(home, file);
+  const { draftFor } = await import("../draft.ts");
+  await backupHome(home, file, await draftFor(file));
   tell({ home, file }, command);
 }
 

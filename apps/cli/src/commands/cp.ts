@@ -90,7 +90,8 @@ async function bringOut({ files }: Sandbox, from: string, to: string, options: O
 
 /** Beside its place first, so that a copy that breaks off leaves what was there. */
 async function writeWhole(path: string, data: AsyncIterable<Uint8Array>, mode: number): Promise<void> {
-  const draft = `${path}.sandboxer-${process.pid}`;
+  const { draftFor } = await import("../draft.ts");
+  const draft = await draftFor(path);
   const file = await open(draft, "wx", 0o600).catch(explain(path));
   try {
     for await (const part of data) await file.write(part);

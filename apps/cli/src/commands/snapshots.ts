@@ -75,9 +75,10 @@ async function exportTo(
   const { withClient } = await import("../connect.ts");
   const { counted } = await import("../progress.ts");
   const { needFolderOf, needNothingAt } = await import("../host-file.ts");
+  const { draftFor } = await import("../draft.ts");
   await needFolderOf(path);
   if (!force) await needNothingAt(path);
-  const draft = `${path}.${process.pid}`;
+  const draft = await draftFor(path);
   await withClient(async (client) => {
     const data = await client.snapshots.export(idOrName);
     const file = await open(draft, "wx", 0o600);

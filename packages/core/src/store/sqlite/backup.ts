@@ -3,10 +3,16 @@ import { backup, DatabaseSync } from "node:sqlite";
 import { SandboxerError } from "@sandboxer/contract";
 import { MIGRATIONS } from "./migrations.ts";
 
-/** A whole copy of one moment, taken while gateways go on writing. Never over a file that is there. */
-export async function backupSqliteStore(path: string, to: string): Promise<void> {
+/**
+ * A whole copy of one moment, taken while gateways go on writing. Never over a file that is there. Until
+ * it is whole it is at `draft`, in the same folder.
+ */
+export async function backupSqliteStore(
+  path: string,
+  to: string,
+  draft = `${to}.${process.pid}`,
+): Promise<void> {
   if (existsSync(to)) throw new SandboxerError("path_exists", `${to} is there already`);
-  const draft = `${to}.${process.pid}`;
   const source = new DatabaseSync(path, { readOnly: true });
   try {
     await backup(source, draft);
