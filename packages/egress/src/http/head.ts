@@ -37,11 +37,20 @@ export function parseHead(bytes: Buffer): Head {
   if (lines.length > MOST_HEADERS) bad("too many headers");
   const headers = lines.map((line): [string, string] => {
     const cut = line.indexOf(":");
-    const [name, value] = [line.slice(0, Math.max(cut, 0)), line.slice(cut + 1).trim()];
+    const [name, value] = [line.slice(0, Math.max(cut, 0)), withoutBlanks(line.slice(cut + 1))];
     if (!NAME.test(name) || !VALUE.test(value)) bad("a broken header");
     return [name, value];
   });
   return { method, target, version, headers } as Head;
+}
+
+/** Spaces and tabs around a value are none of it. Whatever else looks empty is: `trim` takes a line feed too. */
+function withoutBlanks(text: string): string {
+  const isBlank = (at: number) => text[at] === " " || text[at] === "\t";
+  let [from, to] = [0, text.length];
+  while (from < to && isBlank(from)) from += 1;
+  while (from < to && isBlank(to - 1)) to -= 1;
+  return text.slice(from, to);
 }
 
 /** The values of a header, by its name in small letters. */
