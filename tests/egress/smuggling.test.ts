@@ -7,6 +7,8 @@ import { type Bench, openBench, probe } from "./lab/sandbox.ts";
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
 const HOST = "api.allowed.test";
+/** What may be reached there only through TLS, or not at all. */
+const TLS = "tls.allowed.test";
 const POST = `POST /x HTTP/1.1\r\nHost: ${HOST}\r\n`;
 
 describe("requests that could be read in two ways", () => {
@@ -15,7 +17,16 @@ describe("requests that could be read in two ways", () => {
   beforeAll(async () => {
     bench = await openBench();
     await bench.lab.name(HOST, [WORLD]);
-    sandbox = await bench.sandbox({ rules: [{ host: HOST, protocol: "http", paths: ["/x"] }] });
+    await bench.lab.name(TLS, [WORLD]);
+    const clear = { protocol: "http" as const };
+    sandbox = await bench.sandbox({
+      rules: [
+        { host: HOST, ...clear, paths: ["/x"] },
+        { host: TLS, ports: [443, 7000] },
+        { host: TLS, ...clear },
+        { host: TLS, protocol: "tcp", ports: [80], effect: "deny" },
+      ],
+    });
   });
   afterAll(() => bench.close());
   beforeEach(() => bench.lab.clear());
@@ -44,6 +55,10 @@ describe("requests that could be read in two ways", () => {
     ["a space before the colon", `${POST}Content-Length : 5\r\n\r\nhello`],
     ["a tab before the colon", `${POST}Content-Length\t: 5\r\n\r\nhello`],
     ["a line feed alone", `${POST}X: a\nContent-Length: 5\r\n\r\nhello`],
+    ["a line feed at the end of a header", `POST /x HTTP/1.1\r\nHost: ${HOST}\n\r\nX: a\r\n\r\n`],
+    ["a carriage return at the end of a header", `POST /x HTTP/1.1\r\nHost: ${HOST}\r\r\nX: a\r\n\r\n`],
+    ["chunks after a vertical tab", `${POST}Transfer-Encoding:\vchunked\r\n\r\n0\r\n\r\n`],
+    ["chunks of no kind", `${POST}Transfer-Encoding: identity\r\n\r\n`],
     ["a folded header", `${POST}X: a\r\n b\r\nContent-Length: 0\r\n\r\n`],
     [
       "a chunk size that overflows",
@@ -100,8 +115,11 @@ describe("requests that could be read in two ways", () => {
     ["a user", `GET http://${HOST}@evil.test/x HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`],
     ["a user of the same host", `GET http://user@${HOST}/x HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`],
     ["another port", `GET http://${HOST}:8080/x HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`],
+    ["what a rule allows through TLS", `GET http://${TLS}:443/x HTTP/1.1\r\nHost: ${TLS}:443\r\n\r\n`],
+    ["the same on another port", `GET http://${TLS}:7000/x HTTP/1.1\r\nHost: ${TLS}:7000\r\n\r\n`],
+    ["what a rule denies unread", `GET http://${TLS}/x HTTP/1.1\r\nHost: ${TLS}\r\n\r\n`],
     ["no host at all", `GET /x HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`],
-  ])("EG-12 to the proxy, with %s: refused before a byte of it is sent on", async (_, payload) => {
+  ])("EG-9 EG-12 to the proxy, with %s: refused before a byte of it is sent on", async (_, payload) => {
     const { answer, reached } = await say(payload, PROXY, 20);
     expect(answer).toMatch(/^HTTP\/1\.1 40[03] /);
     expect(reached).toEqual([]);

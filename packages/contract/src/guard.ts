@@ -20,6 +20,8 @@ export const networkCallSchema = z.strictObject({
   via: z.enum(["name", "http-proxy", "socks", "address", "ssh-agent"]),
   method: z.string().optional(),
   path: z.string().optional(),
+  /** Of a request that was read: in the clear, or through TLS. */
+  scheme: z.enum(["http", "https"]).optional(),
   /** Of a login that was to be signed: by which key, and for which host key. */
   key: z.string().optional(),
   hostKey: z.string().optional(),

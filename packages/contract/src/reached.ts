@@ -9,6 +9,7 @@ export const reachedPlaceSchema = z.strictObject({
   address: z.string().optional(),
   port: z.int(),
   method: z.string().optional(),
+  scheme: networkCallSchema.shape.scheme,
   /** `allowed` and `audited` were let through; `failed` was, or would have been, and nobody answered. */
   verdict: z.enum(["allowed", "denied", "audited", "failed"]),
   /** The rule that decided. */

@@ -108,13 +108,14 @@ function count(seen: Seen, { times, upBytes, downBytes, ...place }: ReachedPlace
 }
 
 function placeOf(call: NetworkCall, isNew: boolean): ReachedPlace {
-  const { host, address, port, method, verdict, rule, cure, upBytes = 0, downBytes = 0 } = call;
+  const { host, address, port, method, scheme, verdict, rule, cure, upBytes = 0, downBytes = 0 } = call;
   // What let it through and then met silence is told of as that, too.
   const times = isNew || verdict === "failed" ? 1 : 0;
   return {
     ...(host !== undefined ? { host } : address !== undefined && { address }),
     port,
     ...(method !== undefined && { method }),
+    ...(scheme !== undefined && { scheme }),
     verdict,
     ...(rule !== undefined && { rule }),
     ...(cure !== undefined && { cure }),

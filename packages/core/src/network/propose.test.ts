@@ -26,6 +26,19 @@ it("one for each place, with the methods that were seen", () => {
   ]);
 });
 
+it("one for requests in the clear where they were in the clear, whatever the port", () => {
+  const calls = [
+    call({ method: "GET", scheme: "http", port: 443 }),
+    call({ method: "GET", scheme: "http", port: 8080 }),
+    call({ method: "GET", scheme: "https", port: 8443 }),
+  ];
+  expect(proposeRules(calls)).toEqual([
+    { ...RULE, protocol: "http", ports: [443], methods: ["GET"] },
+    { ...RULE, protocol: "http", ports: [8080], methods: ["GET"] },
+    { ...RULE, ports: [8443], methods: ["GET"] },
+  ]);
+});
+
 it("none for what was let through, broke off, has no name, or was decided by a rule", () => {
   const calls = [
     call({ verdict: "allowed" }),

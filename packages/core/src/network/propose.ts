@@ -2,7 +2,7 @@ import type { NetworkCall, NetworkRule } from "@sandboxer/contract";
 import { isWithin } from "./within.ts";
 
 /** As much of an attempt as a rule can be made of. */
-type Tried = Pick<NetworkCall, "verdict" | "host" | "port" | "rule" | "method" | "cure">;
+type Tried = Pick<NetworkCall, "verdict" | "host" | "port" | "rule" | "method" | "scheme" | "cure">;
 
 /**
  * The rules that would have allowed what was not: one for each place, as narrow as the call shows,
@@ -17,7 +17,7 @@ export function proposeRules(calls: readonly Tried[], present: readonly NetworkR
     // What a rule decided needs no other, unless it is one that names the network too.
     if (call.host === undefined || hopeless.has(placeOf(call))) continue;
     if (call.rule !== undefined && network.length === 0) continue;
-    const protocol = call.port === 80 ? "http" : call.port === 443 || call.method ? "https" : "tcp";
+    const protocol = call.scheme ?? (call.port === 80 ? "http" : call.port === 443 ? "https" : "tcp");
     const key = `${protocol} ${call.host} ${call.port}`;
     const known = places.get(key);
     const methods = new Set([...(known?.methods ?? []), ...(call.method ? [call.method] : [])]);

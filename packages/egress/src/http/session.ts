@@ -18,6 +18,7 @@ export interface RequestNote {
   readonly place?: Place;
   readonly method?: string;
   readonly path?: string;
+  readonly scheme?: "http" | "https";
   readonly verdict: "allowed" | "denied" | "audited" | "failed";
   readonly rule?: string;
   readonly reason?: string;
@@ -71,9 +72,9 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
   const { method } = head;
   if (method === "CONNECT" || method === "TRACE") throw new BadRequest(`${method} within a connection`);
   const { host, port, path, query } = destinationOf(head, scheme, parts.place);
-  const asked = { host, port, method, path, query };
+  const asked = { scheme, host, port, method, path, query };
   const decision = decide(asked);
-  const told = { place: { host, port }, method, path };
+  const told = { place: { host, port }, method, path, scheme };
   if (decision.verdict === "denied") {
     const { rule, reason } = decision;
     note({ ...told, verdict: "denied", reason, ...(rule && { rule }) });

@@ -10,8 +10,13 @@ const policyOf = (rules: Rule[], mode: "enforce" | "audit" = "enforce") =>
   compile(guardedNetworkSchema.parse({ egress: "guarded", mode, rules }));
 const verdict = (rules: Rule[], host: string, port = 443) =>
   decideConnection(policyOf(rules), { host, port }).verdict;
-const request = (rules: Rule[], method: string, path: string, query = "") =>
-  decideRequest(policyOf(rules), { host: "a.test", port: 443, method, path, query }).verdict;
+const request = (
+  rules: Rule[],
+  method: string,
+  path: string,
+  query = "",
+  scheme: "http" | "https" = "https",
+) => decideRequest(policyOf(rules), { scheme, host: "a.test", port: 443, method, path, query }).verdict;
 
 describe("where a sandbox may go", () => {
   it("EG-1 is nowhere, without a rule", () => {
@@ -148,6 +153,23 @@ describe("what a sandbox may ask there", () => {
     expect(request(rules, "POST", "/git", "service=upload")).toBe("allowed");
     expect(request(rules, "POST", "/git", "service=upload&service=push")).toBe("denied");
     expect(request(rules, "POST", "/git")).toBe("denied");
+  });
+
+  it("EG-9 is through TLS where the rule says so, and in the clear where the rule says that", () => {
+    const [tls, clear]: Rule[] = [{ host: "a.test" }, { host: "a.test", protocol: "http", ports: [443] }];
+    expect([request([tls], "GET", "/"), request([tls], "GET", "/", "", "http")]).toEqual([
+      "allowed",
+      "denied",
+    ]);
+    expect([request([clear], "GET", "/"), request([clear], "GET", "/", "", "http")]).toEqual([
+      "denied",
+      "allowed",
+    ]);
+    for (const protocol of ["https", "http", "tcp"] as const) {
+      const denial: Rule = { host: "a.test", protocol, ports: [443], effect: "deny" };
+      expect(request([tls, clear, denial], "GET", "/"), protocol).toBe("denied");
+      expect(request([tls, clear, denial], "GET", "/", "", "http"), protocol).toBe("denied");
+    }
   });
 
   it("a query that says a name twice is enough to be denied, and not to be allowed", () => {

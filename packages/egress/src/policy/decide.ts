@@ -96,12 +96,13 @@ function strictest(rules: readonly CompiledRule[], allowing: readonly CompiledRu
 }
 
 export interface AskedRequest extends Asked, Target {
+  readonly scheme: "http" | "https";
   readonly method: string;
 }
 
 /** Pure. The same for one request on a connection that is read. */
 export function decideRequest(policy: Policy, asked: AskedRequest): Decision {
-  const all = rulesFor(policy, asked.host, asked.port).filter(({ protocol }) => protocol !== "tcp");
+  const all = rulesFor(policy, asked.host, asked.port);
   const rules = all.filter((rule) => isForProgram(rule, asked.binary));
   const matching = rules.filter((rule) => matches(rule, asked));
   const denying = matching.find(({ effect }) => effect === "deny");
@@ -124,7 +125,9 @@ export function decideRequest(policy: Policy, asked: AskedRequest): Decision {
   return { verdict: "denied", reason: `no rule allows ${method} ${host}:${port}${path}${whom}` };
 }
 
-export function matches(rule: CompiledRule, { method, path, query }: AskedRequest): boolean {
+export function matches(rule: CompiledRule, { scheme, method, path, query }: AskedRequest): boolean {
+  // What may go through TLS may not go in the clear; what is denied is denied in every language.
+  if (rule.effect !== "deny" && rule.protocol !== scheme) return false;
   if (rule.methods && !rule.methods.has(method)) return false;
   if (rule.paths && !rule.paths.some((pattern) => pattern.test(path))) return false;
   // Said twice, whoever reads it may take either: enough to be denied, not enough to be allowed.
