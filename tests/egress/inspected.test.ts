@@ -67,6 +67,16 @@ describe("requests that are read", () => {
     expect((await requests()).map(({ body }) => body?.length)).toEqual([200_000, 200_000]);
   });
 
+  it.each(["length", "pieces"])("break off with an answer that breaks off, by its %s", async (how) => {
+    const url = `https://api.allowed.test/v1/cut/${how}`;
+    const { exit, stdout } = await curl(sandbox, url);
+    expect(text(stdout), "and nothing is taken for the rest of it").toBe("the first half");
+    expect(exit, "half of one is not passed for a whole one").not.toMatchObject({ code: 0 });
+    await expect
+      .poll(async () => (await sandbox.networkCalls()).calls.at(-1))
+      .toMatchObject({ path: `/v1/cut/${how}`, verdict: "failed" });
+  });
+
   it("EG-14 are judged one by one on a connection that is kept", async () => {
     const url = "https://api.allowed.test";
     const both = await curl(

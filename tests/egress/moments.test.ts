@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
+import { SILENCE } from "./lab/dns.ts";
 import { WORLD } from "./lab/lab.ts";
 import { guardProcesses } from "./lab/processes.ts";
 import { type Bench, openBench, text } from "./lab/sandbox.ts";
@@ -89,6 +90,36 @@ one.sendall(b"2"); print(one.recv(1).decode())`,
     for (const { said } of sockets) await expect.poll(said, { timeout: 60_000 }).toContain("ended 0");
     await sandbox.files.write("/home/user/go", [new Uint8Array()]);
     await expect.poll(other.said, { timeout: 30_000 }).toContain("2");
+  });
+
+  it("EG-14 a request whose rule is taken while its name is looked up is not made", async () => {
+    const late = { host: "late.test", protocol: "http" as const };
+    const ask = (sandbox: Sandbox) =>
+      sandbox.run([
+        "curl",
+        "-s",
+        "--max-time",
+        "60",
+        "--proxy",
+        "http://198.18.0.1:3128",
+        "http://late.test/",
+      ]);
+    const isAsked = async () => (await bench.lab.look()).records.some(({ what }) => what === "A late.test");
+    for (const isTaken of [false, true]) {
+      await bench.lab.clear();
+      await bench.lab.name("late.test", [SILENCE]);
+      const sandbox = await bench.sandbox({ rules: [late] });
+      const asking = ask(sandbox);
+      await expect.poll(isAsked, { timeout: 30_000 }).toBe(true);
+      if (isTaken) await sandbox.changeNetwork({ egress: "guarded", rules: [] });
+      await bench.lab.name("late.test", [WORLD]);
+      const said = text((await asking).stdout);
+      const made = (await bench.lab.look()).records.filter(({ kind }) => kind === "request");
+      expect(
+        made.map(({ what }) => what),
+        isTaken ? said : "control",
+      ).toEqual(isTaken ? [] : ["GET /"]);
+    }
   });
 
   it("EG-20 from its first moment to its last, a sandbox reaches what it may and nothing else", async () => {

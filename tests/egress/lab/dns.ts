@@ -4,6 +4,8 @@ import { isIPv6 } from "node:net";
 const A = 1;
 const CNAME = 5;
 const AAAA = 28;
+/** Instead of an address: nobody answers, and whoever asked will ask again. */
+export const SILENCE = "?";
 const TYPE_NAMES: Readonly<Record<number, string>> = { [A]: "A", [AAAA]: "AAAA", 16: "TXT", 255: "ANY" };
 
 /** An authority for everything: answers from the zone, and remembers every question. */
@@ -18,6 +20,7 @@ export function serveDns(zone: ReadonlyMap<string, string[][]>, record: (questio
     if (type === A) turns.set(name, turn + 1);
     // Each question gets the next of the answers: how a name changes its mind.
     const given = answers?.[Math.min(turn, answers.length - 1)] ?? [];
+    if (given.includes(SILENCE)) return;
     const records = recordsOf(type, given);
     socket.send(reply(question.subarray(0, end), records, answers !== undefined), from.port, from.address);
   });

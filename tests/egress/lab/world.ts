@@ -50,6 +50,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (url.startsWith("/static/")) return void give(response, url.slice("/static/".length));
   if (url === "/v1/messages") return void say(response, request.headers["x-api-key"] === acceptedKey);
   if (url.startsWith("/v1/reflect")) return void reflect(request, response, body);
+  if (url.startsWith("/v1/cut/")) return void cut(url, response);
   if (url === "/drip") return void drip(response);
   if (url === "/long-head")
     return void response.socket?.write(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(1_000_000)}\r\n\r\n`);
@@ -69,6 +70,12 @@ function redirect(url: string, response: ServerResponse): void {
   response
     .writeHead(status, status === 200 ? { ...ways, location: "" } : ways)
     .end(`<meta http-equiv="refresh" content="0; url=${location}">\n`);
+}
+
+/** Says how long it is, or begins a piece, and breaks off in its middle. */
+function cut(url: string, response: ServerResponse): void {
+  if (url === "/v1/cut/length") response.writeHead(200, { "content-length": 150 });
+  response.write("the first half", () => response.destroy());
 }
 
 /** The head of an answer, a byte at a time and without an end. */

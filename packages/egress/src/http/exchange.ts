@@ -33,6 +33,13 @@ export interface Finished {
   readonly ended?: Refused | BadFrame;
 }
 
+/** It came to nothing after its answer had begun, so nothing more can be said. */
+export class BrokenOff extends Error {
+  constructor(cause: unknown) {
+    super("the answer breaks off", { cause });
+  }
+}
+
 /** Every word that goes out is written anew, so nothing is in it that was not understood. */
 export async function exchange(parts: Exchange): Promise<Finished> {
   const { head, filled, client, incoming, upstream } = parts;
@@ -57,8 +64,10 @@ export async function exchange(parts: Exchange): Promise<Finished> {
     if (came.kind === "upgrade") return await open(parts, came);
     const masking = filled.masking(came.answer);
     const keepAlive = head.version === "HTTP/1.1" && !isClosing(head);
-    const isReusable = await passOn(client, came.answer, { method: head.method, keepAlive, ...masking });
-    await sent;
+    const passing = passOn(client, came.answer, { method: head.method, keepAlive, ...masking });
+    const [isReusable] = await Promise.all([passing, sent]).catch((error) => {
+      throw new BrokenOff(error);
+    });
     return { status: came.answer.statusCode ?? 0, isReusable };
   } finally {
     client.off("close", leave);

@@ -1,16 +1,15 @@
 import type { Duplex } from "node:stream";
-import { Caught } from "../dlp/watch.ts";
+import type { Caught } from "../dlp/watch.ts";
 import type { AskedRequest, Decision } from "../policy/decide.ts";
-import { Unreachable } from "../resolve.ts";
+import type { Unreachable } from "../resolve.ts";
 import type { Filled } from "../secrets/gate.ts";
-import { Refused, Stopped } from "../secrets/stopped.ts";
-import { BadFrame } from "../websocket/frames.ts";
+import type { Stopped } from "../secrets/stopped.ts";
 import { answerShort } from "./answer.ts";
 import { destinationOf, type Place } from "./authority.ts";
-import { exchange } from "./exchange.ts";
 import { BadRequest, type Head, NotRead } from "./head.ts";
 import { refuseHttp2 } from "./http2.ts";
 import { Incoming } from "./incoming.ts";
+import { make } from "./making.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** One request, for the log. */
@@ -66,7 +65,7 @@ export async function serveSession(parts: SessionParts): Promise<void> {
 }
 
 async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolean> {
-  const { client, scheme, decide, reach, note, hint } = parts;
+  const { client, scheme, decide, note, hint } = parts;
   const head = await incoming.head();
   if (!head) return false;
   const { method } = head;
@@ -81,71 +80,24 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
     answerShort(client, 403, reason, hint);
     return false;
   }
-  const { rule, cidrs } = decision;
+  const { rule } = decision;
   const verdict = decision.verdict === "asked" ? "allowed" : decision.verdict;
   const judged = { ...told, verdict, ...(rule && { rule }) };
-  if (decision.verdict === "asked" && !(await parts.ask(asked, rule))) {
-    const reason = "nobody allowed it";
-    note({ ...told, verdict: "denied", rule: "approval", reason });
-    answerShort(client, 403, reason, hint);
-    return false;
-  }
-  // While somebody decided, the rules may have changed.
-  if (decision.verdict === "asked" && decide(asked).verdict === "denied") {
-    const reason = "the rules have changed";
-    note({ ...told, verdict: "denied", rule: "approval", reason });
-    answerShort(client, 403, reason, hint);
-    return false;
-  }
-  const upstream = await reach({ host, port }, cidrs);
-  if (upstream instanceof Unreachable) {
-    const { message: reason, cure } = upstream;
-    note({ ...judged, verdict: "denied", reason, ...(cure && { cure }) });
-    answerShort(client, 403, reason, hint);
-    return false;
+  if (decision.verdict === "asked") {
+    const isAllowed = await parts.ask(asked, rule);
+    // While somebody decided, the rules may have changed.
+    const hasChanged = isAllowed && decide(asked).verdict === "denied";
+    if (!isAllowed || hasChanged) {
+      const reason = hasChanged ? "the rules have changed" : "nobody allowed it";
+      note({ ...told, verdict: "denied", rule: "approval", reason });
+      answerShort(client, 403, reason, hint);
+      return false;
+    }
   }
   parts.asking(asked);
   try {
-    const filled = await parts.fill(asked, head);
-    const opened = () => note({ ...judged, status: 101 });
-    const { status, isReusable, ended } = await exchange({
-      head,
-      filled,
-      client,
-      incoming,
-      upstream,
-      opened,
-    });
-    if (ended) note({ ...judged, ...refusalOf(ended) });
-    else if (status !== 101) note({ ...judged, status });
-    return isReusable;
-  } catch (error) {
-    if (error instanceof BadRequest) throw error;
-    if (error instanceof Refused) {
-      note({ ...judged, ...refusalOf(error) });
-      answerShort(client, 403, error.message, hint);
-      return false;
-    }
-    note({ ...judged, verdict: "failed", reason: explain(error) });
-    answerShort(client, 502, explain(error));
-    return false;
+    return await make(parts, incoming, { head, asked, decision, judged });
   } finally {
     parts.asking(undefined);
   }
-}
-
-/** For the log: what must not be made although the rules would allow it. */
-function refusalOf(error: Refused | BadFrame): Pick<RequestNote, "verdict" | "rule" | "reason" | "misuse"> {
-  if (error instanceof BadFrame) return { verdict: "denied", reason: `a frame ${error.message}` };
-  const isMisuse = error instanceof Stopped || error instanceof Caught;
-  const rule = error instanceof Caught ? "dlp" : "secret";
-  return { verdict: "denied", rule, reason: error.message, ...(isMisuse && { misuse: error.misuse }) };
-}
-
-/** A code and no more: what the far side says about itself is not ours to repeat. */
-function explain(error: unknown): string {
-  const code = (error as { code?: unknown }).code;
-  return typeof code === "string"
-    ? `the host cannot be trusted or reached: ${code}`
-    : "the host does not answer";
 }

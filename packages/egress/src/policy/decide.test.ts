@@ -156,7 +156,8 @@ describe("what a sandbox may ask there", () => {
   });
 
   it("EG-9 is through TLS where the rule says so, and in the clear where the rule says that", () => {
-    const [tls, clear]: Rule[] = [{ host: "a.test" }, { host: "a.test", protocol: "http", ports: [443] }];
+    const tls: Rule = { host: "a.test" };
+    const clear: Rule = { host: "a.test", protocol: "http", ports: [443] };
     expect([request([tls], "GET", "/"), request([tls], "GET", "/", "", "http")]).toEqual([
       "allowed",
       "denied",
