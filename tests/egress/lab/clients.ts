@@ -18,6 +18,11 @@ export const CLIENTS: Readonly<Record<string, Client>> = {
     "cat n/node_modules/labpack/package.json",
     "labpack",
   ],
+  "npm, by a name with a scope": (host) => [
+    `mkdir -p n && cd n && npm install --no-audit --no-fund --no-update-notifier --registry https://${host}/static/ @lab/pack`,
+    "cat n/node_modules/@lab/pack/package.json",
+    "labpack",
+  ],
   pip: (host) => [
     `/usr/bin/python3 -m pip install -q --target p https://${host}/static/labpack-1.0-py3-none-any.whl`,
     "cat p/labpack.py",

@@ -17,6 +17,7 @@ export async function makePackages(dir: string, go: string): Promise<void> {
     JSON.stringify({ name: "labpack", version: "1.0.0" }),
   );
   await run("tar", ["-czf", join(dir, "labpack-1.0.0.tgz"), "-C", dir, "package"]);
+  await describeScoped(dir);
   await makeWheel(dir);
   await writeFile(join(dir, "fetch.go"), FETCH);
   const env = {
@@ -28,6 +29,21 @@ export async function makePackages(dir: string, go: string): Promise<void> {
     GOFLAGS: "",
   };
   await run(go, ["build", "-o", join(dir, "fetch"), join(dir, "fetch.go")], { env });
+}
+
+/** What a registry says of a package with a scope, which npm asks for as `@lab%2fpack`. */
+async function describeScoped(dir: string): Promise<void> {
+  const name = "@lab/pack";
+  const dist = { tarball: "https://registry.test/static/labpack-1.0.0.tgz" };
+  await mkdir(join(dir, "@lab"));
+  await writeFile(
+    join(dir, name),
+    JSON.stringify({
+      name,
+      "dist-tags": { latest: "1.0.0" },
+      versions: { "1.0.0": { name, version: "1.0.0", dist } },
+    }),
+  );
 }
 
 export async function makeRepository(bare: string, work: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { type GuardedNetwork, type NetworkRule, parseHostPattern } from "@sandboxer/contract";
-import { compilePath } from "./path.ts";
+import { compilePath, readingsOf } from "./path.ts";
 
 export interface CompiledRule {
   readonly id: string;
@@ -62,7 +62,7 @@ function compileRule(rule: NetworkRule, index: number): CompiledRule {
     protocol,
     ports: new Set(ports ?? [DEFAULT_PORT[protocol as "https" | "http"]]),
     ...(allowed && { methods: new Set(allowed) }),
-    ...(paths && { paths: paths.map(compilePath) }),
+    ...(paths && { paths: paths.flatMap(readingsOf).map(compilePath) }),
     ...(query && { query }),
     ...(rule.binaries && { binaries: rule.binaries.map(compilePath) }),
     cidrs: rule.cidrs ?? [],

@@ -173,6 +173,23 @@ describe("what a sandbox may ask there", () => {
     }
   });
 
+  it("EG-12 a path with an escaped slash is allowed where both its readings are, and denied where one is", () => {
+    const rules = (...paths: string[]): Rule[] => [{ host: "a.test", paths }];
+    expect(request(rules("/**"), "GET", "/@scope%2Fname")).toBe("allowed");
+    expect(request(rules("/@scope/**"), "GET", "/@scope%2Fname"), "as one segment it is none of those").toBe(
+      "denied",
+    );
+    expect(request(rules("/*"), "GET", "/@scope%2Fname"), "as two it is not one").toBe("denied");
+    expect(request(rules("/@scope%2fname"), "GET", "/@scope%2Fname"), "written so, both are meant").toBe(
+      "allowed",
+    );
+    for (const path of ["/admin/**", "/admin%2Fx"]) {
+      const denial: Rule = { host: "a.test", effect: "deny", paths: [path] };
+      expect(request([{ host: "a.test" }, denial], "GET", "/admin%2Fx"), path).toBe("denied");
+      expect(request([{ host: "a.test" }, denial], "GET", "/user%2Fx"), "control").toBe("allowed");
+    }
+  });
+
   it("a query that says a name twice is enough to be denied, and not to be allowed", () => {
     const rules: Rule[] = [
       { host: "a.test" },

@@ -1,6 +1,6 @@
 import type { CompiledRule, Policy } from "./compile.ts";
 import { rulesFor } from "./compile.ts";
-import { queryValues, type Target } from "./path.ts";
+import { queryValues, readingsOf, type Target } from "./path.ts";
 
 /** How a connection is carried: unread, or with every request in sight. */
 export type Carriage = "tls" | "tcp" | "inspected-tls" | "inspected-http";
@@ -129,9 +129,10 @@ export function matches(rule: CompiledRule, { scheme, method, path, query }: Ask
   // What may go through TLS may not go in the clear; what is denied is denied in every language.
   if (rule.effect !== "deny" && rule.protocol !== scheme) return false;
   if (rule.methods && !rule.methods.has(method)) return false;
-  if (rule.paths && !rule.paths.some((pattern) => pattern.test(path))) return false;
-  // Said twice, whoever reads it may take either: enough to be denied, not enough to be allowed.
+  // What can be read in two ways is denied by either, and allowed by both.
   const isDenial = rule.effect === "deny";
+  const isMeant = (reading: string) => rule.paths?.some((pattern) => pattern.test(reading)) ?? true;
+  if (!(isDenial ? readingsOf(path).some(isMeant) : readingsOf(path).every(isMeant))) return false;
   return Object.entries(rule.query ?? {}).every(([name, value]) =>
     isDenial ? queryValues(query, name).includes(value) : isOnly(queryValues(query, name), value),
   );

@@ -6,8 +6,9 @@ export interface Target {
 }
 
 const PRINTABLE = /^[\x21-\x7e]+$/;
-/** A slash, a backslash or a NUL in disguise, and a segment that some servers take for `..`. */
-const DISGUISED = /%(?:2f|5c|00)/i;
+/** A backslash or a NUL in disguise, and a segment that some servers take for `..`. */
+const DISGUISED = /%(?:5c|00)/i;
+const SLASH = /%2f/gi;
 const DOTS_WITH_PARAMETERS = /(?:^|\/)\.{1,2};/;
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;
 
@@ -25,7 +26,16 @@ export function canonicalTarget(target: string): Target | undefined {
   const plain = undoEscapes(raw);
   if (plain === undefined || DOTS_WITH_PARAMETERS.test(plain)) return undefined;
   const path = resolveDots(plain);
-  return path.startsWith("//") ? undefined : { path, query };
+  // Whoever takes an escaped slash for one must not climb by it, nor find nothing between two.
+  const [, other = path] = readingsOf(path);
+  const isHarmless = other === path || (resolveDots(other) === other && !other.includes("//"));
+  return path.startsWith("//") || !isHarmless ? undefined : { path, query };
+}
+
+/** As it is written, and as it is to servers that take an escaped slash (`@scope%2Fname`) for a slash. */
+export function readingsOf(path: string): string[] {
+  if (!path.includes("%2")) return [path];
+  return [...new Set([path.replaceAll(SLASH, "%2F"), path.replaceAll(SLASH, "/")])];
 }
 
 function undoEscapes(path: string): string | undefined {

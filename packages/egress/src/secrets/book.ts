@@ -1,5 +1,5 @@
 import { type GuardedSecret, parseHostPattern, type SecretBinding } from "@sandboxer/contract";
-import { compilePath } from "../policy/path.ts";
+import { compilePath, readingsOf } from "../policy/path.ts";
 import { formsOf } from "./forms.ts";
 import type { Loss } from "./loss.ts";
 import { FOREIGN } from "./mark.ts";
@@ -89,13 +89,14 @@ interface Cell {
 }
 
 const leadsTo = ({ covers, paths }: Cell, { host, port, path }: Destination): boolean =>
-  covers(host, port) && (paths?.some((glob) => glob.test(path)) ?? true);
+  covers(host, port) &&
+  readingsOf(path).every((reading) => paths?.some((glob) => glob.test(reading)) ?? true);
 
 function booked({ name, placeholder, value, signer, bindings }: GuardedSecret): BookedSecret {
   const cells = bindings.map(
     ({ host, ports, paths, place }): Cell => ({
       covers: (asked: string, port: number) => ports.includes(port) && hostMatches(host, asked),
-      paths: paths?.map(compilePath),
+      paths: paths?.flatMap(readingsOf).map(compilePath),
       place,
     }),
   );
