@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { formsOf } from "./forms.ts";
 import { findFirst, type Needle, replaceIn } from "./scan.ts";
 
-const SECRET = 'sk-ant-api03-/Zq+9 wX&=%"\\kLmNoP0123456789';
+const SECRET = "sk-ant-api03-/Zq+9 wX&=%\"\\kLm<'>(NoP0123456789";
 const needles = formsOf(SECRET).map(({ bytes, kind }) => ({ bytes, means: kind }));
 
 async function* pieces(bytes: Buffer, ...cuts: number[]): AsyncGenerator<Buffer> {
@@ -16,7 +16,7 @@ async function* pieces(bytes: Buffer, ...cuts: number[]): AsyncGenerator<Buffer>
 
 async function through(bytes: Buffer, ...cuts: number[]): Promise<string> {
   const parts: Buffer[] = [];
-  for await (const part of replaceIn(pieces(bytes, ...cuts), needles, () => Buffer.from("#")))
+  for await (const part of replaceIn(pieces(bytes, ...cuts), needles, () => Buffer.from("§", "latin1")))
     parts.push(part);
   return Buffer.concat(parts).toString("latin1");
 }
@@ -25,7 +25,19 @@ async function through(bytes: Buffer, ...cuts: number[]): Promise<string> {
 const WRITTEN: Record<string, string> = {
   raw: SECRET,
   json: JSON.stringify({ key: SECRET }),
+  "json, as PHP writes it": JSON.stringify({ key: SECRET }).replaceAll("/", "\\/"),
+  "json, as Go writes it": JSON.stringify({ key: SECRET })
+    .replaceAll("&", "\\u0026")
+    .replaceAll("<", "\\u003c")
+    .replaceAll(">", "\\u003e"),
+  html: SECRET.replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("'", "&#x27;"),
   url: encodeURIComponent(SECRET),
+  "url, with its slashes": encodeURIComponent(SECRET).replaceAll("%2F", "/"),
+  "url, with every sign": encodeURIComponent(SECRET).replaceAll("'", "%27").replaceAll("(", "%28"),
   hex: Buffer.from(SECRET).toString("hex"),
   HEX: Buffer.from(SECRET).toString("hex").toUpperCase(),
   base64: Buffer.from(SECRET).toString("base64"),
@@ -37,7 +49,7 @@ const WRITTEN: Record<string, string> = {
 it.each(Object.entries(WRITTEN))("EG-18 finds a secret at every cut: %s", async (_, written) => {
   const bytes = Buffer.from(`before ${written} after`, "latin1");
   const whole = await through(bytes);
-  expect(whole).toContain("#");
+  expect(whole).toContain("§");
   expect(findFirst(Buffer.from(whole, "latin1"), needles)).toBeUndefined();
   for (let cut = 0; cut <= bytes.length; cut++)
     expect(await through(bytes, cut), `cut at ${cut}`).toBe(whole);
