@@ -86,6 +86,20 @@ for line in sys.stdin:
     expect(await connections()).toBe(1);
   });
 
+  it("SE-4 SE-8 rotated or deleted, it is still masked where the far side says it", async () => {
+    const sandbox = await make();
+    const kept = async (from: Sandbox, ...trust: string[]) =>
+      text((await from.run(["curl", "-s", ...trust, "https://model.test/v1/kept"])).stdout).trim();
+    expect(await code(sandbox)).toBe("200");
+    const placeholder = text((await sandbox.run(["printenv", "MODEL_KEY"])).stdout).trim();
+    const stranger = await bench.sandbox({ rules: RULES });
+    expect(await kept(stranger, "--cacert", "/home/user/lab.pem"), "control: it is said").toBe(KEY);
+    await bench.client.secrets.rotate("MODEL_KEY", { value: NEXT });
+    expect(await kept(sandbox)).toBe(placeholder);
+    await bench.client.secrets.delete("MODEL_KEY");
+    expect(await kept(sandbox)).toBe(placeholder);
+  });
+
   it("deleted or taken back, it is put in no more, and its placeholder is stopped", async () => {
     const { client, key } = await agentOf();
     const guarded = { network: { egress: "guarded" as const, rules: RULES }, secrets: ["MODEL_KEY"] };

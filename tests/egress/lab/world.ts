@@ -22,6 +22,8 @@ const stranger = authorityOf(newAuthority("nobody"));
 const contexts = new Map<string, SecureContext>();
 const live = new Set<Socket>();
 let acceptedKey = "";
+/** Somebody who remembers what it was told. */
+let lastKey = "";
 let folder = "";
 let large = Buffer.alloc(0);
 
@@ -48,6 +50,8 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const big = /^\/bytes\/(\d+)$/.exec(url)?.[1];
   if (big) return void response.end(bytesOf(Number(big)));
   if (url.startsWith("/static/")) return void give(response, url.slice("/static/".length));
+  if (url === "/v1/kept") return void response.end(`${lastKey}\n`);
+  lastKey = String(request.headers["x-api-key"] ?? lastKey);
   if (url === "/v1/messages") return void say(response, request.headers["x-api-key"] === acceptedKey);
   if (url.startsWith("/v1/reflect")) return void reflect(request, response, body);
   if (url.startsWith("/v1/cut/")) return void cut(url, response);

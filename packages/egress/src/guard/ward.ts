@@ -2,7 +2,7 @@ import type { SecureContext } from "node:tls";
 import type { GuardedKey, GuardedSecret, GuardedUsers, NetworkCall, Terms } from "@sandboxer/contract";
 import { createContexts } from "../http/inspector.ts";
 import { compile, type Policy } from "../policy/compile.ts";
-import { type Book, openBook, withRetired } from "../secrets/book.ts";
+import { type Book, openBook, type Word, withFormer, withRetired } from "../secrets/book.ts";
 import { type AuthorityKeys, authorityOf } from "../tls/certificate.ts";
 import { Explanations } from "./explanations.ts";
 import { NewNames } from "./new-names.ts";
@@ -32,6 +32,8 @@ export interface Ward {
   policy: Policy;
   users: GuardedUsers;
   secrets: readonly GuardedSecret[];
+  /** What was put in once. */
+  former: readonly Word[];
   book: Book;
   /** By purse. */
   readonly spent: Map<string, Spent>;
@@ -58,7 +60,12 @@ export function createWard({ sandbox, authority, socket: _, spent: before, ...te
   const policy = policyAt(terms, Date.now());
   const spent = new Map(Object.entries(before));
   const book = openBook(secrets);
-  const fresh = { tunnels: new Map(), newNames: new NewNames(), explanations: new Explanations() };
+  const fresh = {
+    former: [],
+    tunnels: new Map(),
+    newNames: new NewNames(),
+    explanations: new Explanations(),
+  };
   return { sandbox, terms, policy, users, secrets, keys, book, spent, ...fresh, contextFor };
 }
 
@@ -68,8 +75,9 @@ export function changeWard(ward: Ward, terms: Terms): void {
   ward.policy = policyAt(terms, Date.now());
   ward.users = terms.users;
   ward.keys = terms.keys;
+  ward.former = withFormer(ward.former, ward.secrets, terms.secrets);
   ward.secrets = withRetired(ward.secrets, terms.secrets);
-  ward.book = openBook(ward.secrets);
+  ward.book = openBook(ward.secrets, ward.former);
 }
 
 /** Rules that were added for a while are there until their time is up. */

@@ -31,6 +31,9 @@ export interface BookedSecret {
   readonly signsFor: (to: Destination, scope: Pick<Scope, "region" | "service">) => boolean;
 }
 
+/** What stands inside for a value. */
+export type Word = Pick<GuardedSecret, "placeholder" | "value">;
+
 /** The secrets of one sandbox, ready to be looked for. */
 export interface Book {
   readonly secrets: readonly BookedSecret[];
@@ -41,15 +44,16 @@ export interface Book {
   readonly masks: readonly Needle<Buffer>[];
 }
 
-export function openBook(given: readonly GuardedSecret[]): Book {
+/** `former`: what is put in no more, and may still come back. */
+export function openBook(given: readonly GuardedSecret[], former: readonly Word[] = []): Book {
   const secrets = given.map(booked);
   return {
     secrets,
     isBoundTo: (host, port) => secrets.some((secret) => secret.isBoundTo(host, port)),
     losses: [...given.flatMap(lossesOf), ...FOREIGN],
-    masks: given
-      .flatMap(partsOf)
-      .flatMap(({ placeholder, value }) => (value === undefined ? [] : masksOf(value, placeholder))),
+    masks: [...given.flatMap(partsOf), ...former].flatMap(({ placeholder, value }) =>
+      value === undefined ? [] : masksOf(value, placeholder),
+    ),
   };
 }
 
@@ -61,8 +65,27 @@ function lossesOf(one: GuardedSecret): Needle<Loss>[] {
 }
 
 /** A key that signs has several words, none of which leaves by itself. */
-function partsOf({ placeholder, value, signer }: GuardedSecret) {
+function partsOf({ placeholder, value, signer }: GuardedSecret): Word[] {
   return [{ placeholder, value }, ...(signer ? [signer.secret, signer.token] : [])];
+}
+
+/** So many of them, so that one that changes every minute does not make every answer slower. */
+const MOST_FORMER = 16;
+
+/**
+ * Whoever was given a value may say it long after it was rotated or taken back here, and it may still
+ * open something there.
+ */
+export function withFormer(
+  former: readonly Word[],
+  before: readonly GuardedSecret[],
+  now: readonly GuardedSecret[],
+): readonly Word[] {
+  const current = new Set(now.flatMap(partsOf).map(({ value }) => value));
+  const all = [...former, ...before.flatMap(partsOf)];
+  const gone = new Map(all.flatMap((word) => (current.has(word.value) ? [] : [[word.value, word] as const])));
+  gone.delete(undefined);
+  return [...gone.values()].slice(-MOST_FORMER);
 }
 
 /** Terms that no longer have a secret do not make its placeholder harmless: it is stopped from now on. */
