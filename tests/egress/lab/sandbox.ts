@@ -93,13 +93,18 @@ interface Probed {
 }
 
 /** What a program gets that asks the kernel itself. */
-export async function probe(sandbox: Sandbox, order: Record<string, unknown>): Promise<Probed[]> {
+export async function probe(
+  sandbox: Sandbox,
+  order: Record<string, unknown>,
+  user?: string,
+): Promise<Probed[]> {
   const script = await readFile(new URL("probe.py", import.meta.url));
   await sandbox.files.write("/home/user/probe.py", [script]);
   await sandbox.files.write("/home/user/order.json", [new TextEncoder().encode(JSON.stringify(order))]);
   const { stdout, stderr } = await sandbox.run(["python3", "/home/user/probe.py", "/home/user/order.json"], {
     timeoutMs: 100_000,
     limitBytes: 8_000_000,
+    ...(user && { user }),
   });
   if (stdout.length === 0) throw new Error(text(stderr));
   return JSON.parse(text(stdout));
