@@ -197,8 +197,8 @@ print("done")`;
       [7, 7, 0x81, 0, 0, 1, 0, 0, 0, 0, 0, 0, ...ask("data.evil.test", 1).slice(12)],
       [7, 7, 0x29, 0, 0, 1, 0, 0, 0, 0, 0, 0, ...ask("data.evil.test", 6).slice(12)],
       // One name as long as may be, and one that is longer.
-      ask(`${"a".repeat(61)}.`.repeat(3) + `${"a".repeat(56)}.evil.test`, 1),
-      ask(`${"a".repeat(62)}.`.repeat(4) + "evil.test", 1),
+      ask([...Array<string>(3).fill("a".repeat(61)), "a".repeat(56), "evil.test"].join("."), 1),
+      ask([...Array<string>(4).fill("a".repeat(62)), "evil.test"].join("."), 1),
     ];
     const questions = odd.concat(
       ["data.evil.test", "api.allowed.test", `${"a".repeat(63)}.evil.test`].flatMap((name) =>

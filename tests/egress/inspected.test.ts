@@ -94,6 +94,32 @@ describe("requests that are read", () => {
     expect((await requests()).map(({ what }) => what)).toEqual(["GET /v1/a"]);
   });
 
+  it("EG-19 are held to every method that they name", async () => {
+    const url = "https://api.allowed.test/v1/x";
+    const code = async (...headers: string[]) =>
+      text(
+        (
+          await curl(
+            sandbox,
+            "-o",
+            "/dev/null",
+            "-w",
+            "%{http_code}",
+            ...headers.flatMap((one) => ["-H", one]),
+            url,
+          )
+        ).stdout,
+      );
+    for (const name of ["X-HTTP-Method-Override", "x-http-method", "X-Method-Override"]) {
+      for (const method of ["DELETE", "delete"]) expect(await code(`${name}: ${method}`), name).toBe("403");
+      expect(await code(`${name}: POST`, `${name}: PATCH`), "the second of two").toBe("403");
+      expect(await code(`${name}: DEL ETE`), "what is none").toBe("400");
+    }
+    expect(await requests()).toEqual([]);
+    expect(await code("X-HTTP-Method-Override: POST"), "control: one that a rule allows").toBe("200");
+    expect((await requests()).map(({ what }) => what)).toEqual(["GET /v1/x"]);
+  });
+
   it("EG-11 never reach a server that is not who it should be", async () => {
     for (const name of ["selfsigned", "wrongname", "expired"]) {
       const { stdout } = await curl(

@@ -10,6 +10,7 @@ import { BadRequest, type Head, NotRead } from "./head.ts";
 import { refuseHttp2 } from "./http2.ts";
 import { Incoming } from "./incoming.ts";
 import { make } from "./making.ts";
+import { judgeByEveryMethod } from "./other-methods.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** One request, for the log. */
@@ -72,7 +73,7 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
   if (method === "CONNECT" || method === "TRACE") throw new BadRequest(`${method} within a connection`);
   const { host, port, path, query } = destinationOf(head, scheme, parts.place);
   const asked = { scheme, host, port, method, path, query };
-  const decision = decide(asked);
+  const decision = judgeByEveryMethod(decide, asked, head);
   const told = { place: { host, port }, method, path, scheme };
   if (decision.verdict === "denied") {
     const { rule, reason } = decision;
