@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   appendFileSync,
   closeSync,
@@ -16,9 +16,10 @@ import { join } from "node:path";
 import type { Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
-import { initPidOf, namespacesOf, processesIn } from "../security/host-view.ts";
+import { idMapOf, initPidOf, namespacesOf, processesIn } from "../security/host-view.ts";
 import { holds, KEY, MODEL } from "./lab/keys.ts";
 import { WORLD } from "./lab/lab.ts";
+import { guardProcesses } from "./lab/processes.ts";
 import { type Bench, openBench, text } from "./lab/sandbox.ts";
 
 const { describe } = await requires("linux-userns", "boxd", "egress-lab");
@@ -204,6 +205,29 @@ describe("a secret that never enters", () => {
     }
     const own = await sandbox.run(["cat", "/proc/self/cmdline"]);
     expect(text(own.stdout), "control: its own it sees").toContain("cmdline");
+  });
+
+  it("SE-7 nor could whom the sandbox's users are outside read it, were they there", async () => {
+    const maps = idMapOf(initPidOf(join(bench.home, "engine"), sandbox.id));
+    const outside = maps.map(([, first = 0]) => first);
+    expect(outside.length).toBeGreaterThan(0);
+    const guard = guardProcesses(bench.home, "guard/main.ts")[0] ?? 0;
+    const read = (uid: number, path: string) => {
+      const as = ["--reuid", `${uid}`, "--regid", `${uid}`, "--clear-groups"];
+      return spawnSync("setpriv", [...as, "head", "-c", "1", path], { encoding: "utf8" }).status === 0;
+    };
+    for (const uid of outside) {
+      expect(uid, "nobody whom this machine knows").toBeGreaterThan(0);
+      // The gateway is this process.
+      for (const pid of [process.pid, guard]) {
+        for (const name of ["environ", "mem", "maps"])
+          expect(read(uid, `/proc/${pid}/${name}`), name).toBe(false);
+        expect(read(uid, `/proc/${pid}/status`), "control").toBe(true);
+      }
+      for (const name of ["secrets.key", "state.db"])
+        expect(read(uid, join(bench.home, name)), name).toBe(false);
+    }
+    expect(read(0, join(bench.home, "secrets.key")), "control: its owner can").toBe(true);
   });
 
   it("refuses a secret that is not there or has nowhere to go", async () => {
