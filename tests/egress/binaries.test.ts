@@ -2,6 +2,7 @@ import type { NetworkCall } from "@sandboxer/contract";
 import type { Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
+import { greeting, names } from "./lab/greeting.ts";
 import { WORLD } from "./lab/lab.ts";
 import { type Bench, curl, openBench, text } from "./lab/sandbox.ts";
 
@@ -60,6 +61,31 @@ describe("rules for programs", () => {
     const env = { SSL_CERT_FILE: "/home/user/lab.pem" };
     const { stdout, stderr } = await sandbox.run(["python3", "-c", control], { env });
     expect(text(stdout), text(stderr)).toBe("200\n");
+  });
+
+  it("open nothing where it cannot be told which program it is, and the log says so", async () => {
+    // One socket, and two programs that have it.
+    const script = `
+import socket, subprocess, sys
+one = socket.socket()
+one.set_inheritable(True)
+other = subprocess.Popen(["sleep", "60"], close_fds=False) if sys.argv[1:] else None
+one.settimeout(30)
+try:
+    one.connect(("python.test", 443))
+    one.sendall(bytes.fromhex("${Buffer.from(greeting([names("python.test")]), "latin1").toString("hex")}"))
+    print(len(one.recv(4096)) > 0)
+except OSError: print(False)
+if other: other.kill()`;
+    const said = async (...more: string[]) =>
+      text((await sandbox.run(["python3", "-c", script, ...more])).stdout).trim();
+    expect(await said(), "control: alone it is python").toBe("True");
+    await bench.lab.clear();
+    await said("shared");
+    const unseen = "no rule allows python.test:443, as the program that asks cannot be seen";
+    const reasons = async () => (await calls("python.test")).map(({ reason }) => reason);
+    await expect.poll(reasons, PATIENCE).toContain(unseen);
+    expect((await bench.lab.look()).records, "nobody outside heard of it").toEqual([]);
   });
 
   it("hold through the proxy as well", async () => {

@@ -20,7 +20,8 @@ describe("`sandboxer net`", () => {
   let home: string;
   beforeAll(async () => {
     bench = await openBench({}, { listen: { host: "127.0.0.1", port: 0 } });
-    for (const name of ["api.allowed.test", "web.allowed.test"]) await bench.lab.name(name, [WORLD]);
+    for (const name of ["api.allowed.test", "web.allowed.test", "learned.test"])
+      await bench.lab.name(name, [WORLD]);
     await bench.lab.name("lan.test", [PRIVATE]);
     await bench.lab.name("self.test", ["127.0.0.1"]);
     sandbox = await bench.sandbox({}, { name: "box" });
@@ -78,5 +79,28 @@ describe("`sandboxer net`", () => {
     const reason = "self.test:443: self.test leads to an address inside a network that no rule can open";
     await expect.poll(() => net(), PATIENCE).toContain(`What no rule would have helped:\n  ${reason}\n`);
     expect(offered(await net())).toEqual([]);
+  });
+
+  it("learns from a run, and holds to what it learned", async () => {
+    const tries = () =>
+      Promise.all([say("https://learned.test/"), say("-X", "PUT", "http://learned.test/put")]);
+    const [tls, put] = ["hello from learned.test\n", "hello from learned.test\n"];
+    expect(await tries(), "control").not.toContain(tls);
+    expect((await cli.run(["net", "box", "--learn"])).code).toBe(0);
+    expect(await tries()).toEqual([tls, put]);
+    expect((await cli.run(["net", "box", "--enforce"])).code).toBe(0);
+    expect(await tries()).not.toContain(tls);
+    const learned = ["--allow learned.test", "--allow 'PUT http://learned.test'"];
+    const offers = async () => offered(await net()).filter((line) => line.includes("learned"));
+    await expect.poll(async () => (await offers()).toSorted(), PATIENCE).toEqual(learned.toSorted());
+    for (const line of learned) expect((await type(line)).code, line).toBe(0);
+    expect(await tries()).toEqual([tls, put]);
+    await bench.lab.clear();
+    await say("http://learned.test/get");
+    const { records } = await bench.lab.look();
+    expect(
+      records.filter(({ kind }) => kind !== "dns"),
+      "and no more than that",
+    ).toEqual([]);
   });
 });

@@ -27,7 +27,7 @@ describe("keys that never enter, and sign logins", () => {
   beforeAll(async () => {
     bench = await openBench();
     for (const type of TYPES) keys.set(type, makeKey(join(dir, type), type));
-    keys.set("asked", makeKey(join(dir, "asked"), "ed25519"));
+    for (const name of ["asked", "denied"]) keys.set(name, makeKey(join(dir, name), "ed25519"));
     const authorized = [...keys.values()].map((key) => key.public);
     const { path } = given.sshd;
     ours = await startSshd(bench.lab, { path, dir: join(dir, "ours"), address: WORLD, authorized });
@@ -41,11 +41,16 @@ describe("keys that never enter, and sign logins", () => {
       const value = keys.get(type)?.private ?? "";
       await bench.client.secrets.set(type, { value, bindings: [{ host: "git.test", place }] });
     }
-    const place = { in: "ssh" as const, sign: "ask" as const };
-    const value = keys.get("asked")?.private ?? "";
-    await bench.client.secrets.set("asked", { value, bindings: [{ host: "git.test", place }] });
+    for (const [name, sign] of [
+      ["asked", "ask"],
+      ["denied", "deny"],
+    ] as const) {
+      const place = { in: "ssh" as const, sign };
+      const value = keys.get(name)?.private ?? "";
+      await bench.client.secrets.set(name, { value, bindings: [{ host: "git.test", place }] });
+    }
     const rules = ["git.test", "evil.test"].map((host) => ({ host, protocol: "tcp" as const, ports: [22] }));
-    sandbox = await bench.sandbox({ rules }, { secrets: [...TYPES, "asked"] });
+    sandbox = await bench.sandbox({ rules }, { secrets: [...TYPES, "asked", "denied"] });
     for (const [name, key] of keys) {
       await sandbox.files.write(`/home/user/${name}.pub`, [new TextEncoder().encode(`${key.public}\n`)]);
     }
@@ -148,6 +153,18 @@ describe("keys that never enter, and sign logins", () => {
     expect(text(far.stdout)).toBe("");
     await expect.poll(denied, PATIENCE).toContain("it is asked for from where this program is logged in");
     await expect.poll(() => accepted(ours, "ed25519"), PATIENCE).toBe(before + 1);
+  });
+
+  it("signs nothing where it says so, and nobody is asked", async () => {
+    expect(text((await ssh("denied", "git.test", "echo", "in")).stdout)).toBe("");
+    const reasons = async () =>
+      (await signatures()).flatMap(({ key, verdict, reason }) =>
+        key === "denied" ? `${verdict} ${reason}` : [],
+      );
+    await expect.poll(reasons, PATIENCE).toContain("denied the key denied signs nothing for git.test");
+    expect(await bench.client.approvals.list({ state: "pending" })).toEqual([]);
+    expect(accepted(ours, "denied")).toBe(0);
+    expect(text((await ssh("ed25519", "git.test", "echo", "in")).stdout), "control").toBe("in\n");
   });
 
   it("waits for somebody's word where it says so, and shows the key and the host", async () => {

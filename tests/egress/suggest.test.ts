@@ -71,21 +71,23 @@ describe("a profile from what an audited run reached", () => {
     "curl -s -d x http://more.allowed.test/post",
     "bash -c 'exec 3<>/dev/tcp/raw.allowed.test/7000; echo hi >&3; head -1 <&3'",
     "curl -s --proxy http://198.18.0.1:3128 --cacert lab.pem https://proxied.allowed.test/",
+    "curl -s --proxy http://198.18.0.1:3128 http://odd.allowed.test:8080/",
   ];
   const outcome = async (sandbox: Sandbox) =>
     text((await sandbox.run(["sh", "-c", RUN.join("; ")], { timeoutMs: 60_000 })).stdout);
   const WHOLE = [
     "hello from api.allowed.test",
     ...["hello from more.allowed.test", "hello from more.allowed.test"],
-    ...["hi", "hello from proxied.allowed.test", ""],
+    ...["hi", "hello from proxied.allowed.test", "hello from odd.allowed.test:8080", ""],
   ].join("\n");
 
   it("proposes rules that let the same run pass in another sandbox, and no more than it", async () => {
-    for (const name of ["raw.allowed.test", "proxied.allowed.test"]) await bench.lab.name(name, [WORLD]);
+    for (const name of ["raw.allowed.test", "proxied.allowed.test", "odd.allowed.test"])
+      await bench.lab.name(name, [WORLD]);
     const learning = await bench.sandbox({ mode: "audit" });
     expect(await outcome(learning)).toBe(WHOLE);
     const hosts = async () => new Set((await learning.networkCalls()).proposed.map(({ host }) => host)).size;
-    await expect.poll(hosts, { timeout: 30_000 }).toBe(4);
+    await expect.poll(hosts, { timeout: 30_000 }).toBe(5);
     const { proposed } = await learning.networkCalls();
     await bench.lab.clear();
     const closed = await bench.sandbox({ rules: [] });

@@ -171,10 +171,12 @@ function join(request: IncomingMessage, socket: Duplex): void {
   );
 }
 
-createHttpServer(KEPT, (request, response) => void answer(request, response))
-  .on("connection", note)
-  .on("upgrade", join)
-  .listen(80);
+for (const port of [80, 8080]) {
+  createHttpServer(KEPT, (request, response) => void answer(request, response))
+    .on("connection", note)
+    .on("upgrade", join)
+    .listen(port);
+}
 createHttpsServer(
   { ...KEPT, SNICallback: (name, done) => done(null, contextFor(name)), ...authority.issue("default.test") },
   (request, response) => void answer(request, response),
