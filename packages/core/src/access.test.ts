@@ -33,3 +33,19 @@ it("AZ-1 gives a word for one key and one sandbox, which opens nothing else and 
   await refusal(core.enterAccess(one.id, token), "unauthenticated");
   await refusal(core.standIn(one.id), "unauthenticated");
 });
+
+it("finds what carries a label again, with who made it, whose key may have ended", async () => {
+  const { core, principal } = await openGateway();
+  const { apiKey, key } = await core.createKey(principal, { name: "child" });
+  const child = await core.authenticate(apiKey);
+  const [marked, over] = await Promise.all(
+    ["one", "two"].map((value) => core.create(child, { labels: { "a.mark": value } })),
+  );
+  await core.create(child, { labels: { "a.marker": "x", other: "a.mark" } });
+  await core.destroy(child, over?.id ?? "");
+  expect((await core.listMarked("a.mark")).map(({ id }) => id)).toEqual([marked?.id]);
+  await core.revokeKey(principal, key.id);
+  const makers = await core.makersOf(marked?.id ?? "");
+  expect(makers.map(({ keyId }) => keyId)).toEqual([key.id, principal.keyId]);
+  await refusal(core.makersOf("a".repeat(20)), "not_found");
+});

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { type Principal, SandboxerError } from "@sandboxer/contract";
+import { type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { House } from "./house.ts";
 import { holderOf } from "./keys.ts";
 import { authorize } from "./policy/authorize.ts";
@@ -43,6 +43,20 @@ export async function standIn(house: House, sandboxId: string): Promise<Principa
   const keyId = await house.store.keyOfSandbox(sandboxId);
   if (keyId === undefined) throw new SandboxerError("not_found", `no sandbox ${sandboxId}`);
   return holderOf(house, await house.store.findKeyById(keyId));
+}
+
+/** Who made a sandbox, first, and those above, whether their keys still count or not. */
+export async function makersOf({ store }: House, sandboxId: string): Promise<Principal[]> {
+  const keyId = await store.keyOfSandbox(sandboxId);
+  const maker = keyId === undefined ? undefined : (await store.findKeyById(keyId))?.principal;
+  if (!maker) throw new SandboxerError("not_found", `no sandbox ${sandboxId}`);
+  const above = maker.lineage.slice(0, -1).map((id) => store.findPrincipal(id));
+  return [maker, ...(await Promise.all(above)).flatMap((one) => one ?? [])];
+}
+
+/** What lives under a label, across orgs. */
+export async function listMarked({ store }: House, label: string): Promise<Sandbox[]> {
+  return store.listMarked(label);
 }
 
 /** Every request of a sandbox's client carries the same word, and making it again takes longer than the look. */

@@ -137,6 +137,13 @@ export interface Core {
   standIn(sandboxId: string): Promise<Principal>;
   /** Who holds a key, to put away what that one left under way when a gateway ended. */
   actFor(keyId: string): Promise<Principal>;
+  /**
+   * Who made a sandbox, first, and those above, whether their keys still count or not: for what was
+   * asked for when it was made and is to be done in time, and for nothing else.
+   */
+  makersOf(sandboxId: string): Promise<Principal[]>;
+  /** What runs or sleeps under a label, across orgs: for a way in that has to find its own again. */
+  listMarked(label: string): Promise<Sandbox[]>;
   files(principal: Principal, idOrName: string): Promise<Files>;
   /** How the sandbox's copy-on-write workspace differs from the host's folder. */
   diff(

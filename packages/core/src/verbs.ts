@@ -1,4 +1,4 @@
-import { actFor, enterAccess, openAccess, openVolume, standIn } from "./access.ts";
+import { actFor, enterAccess, listMarked, makersOf, openAccess, openVolume, standIn } from "./access.ts";
 import { admit } from "./admit.ts";
 import { apply } from "./apply.ts";
 import { getApproval, listApprovals } from "./approvals/approvals.ts";
@@ -88,6 +88,8 @@ export function verbsOf(verb: Verb): Omit<Core, "start" | "close"> {
     enterAccess: verb(enterAccess),
     standIn: verb(standIn),
     actFor: verb(actFor),
+    makersOf: verb(makersOf),
+    listMarked: verb(listMarked),
     ...insideVerbs(verb),
     receipt: verb(receipt),
     attach: verb(attach),

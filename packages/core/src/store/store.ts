@@ -84,6 +84,8 @@ export interface Store
   listUnfinished(): Promise<UnfinishedSandbox[]>;
   /** The same ones, as little of each as tells whether it still is as it was. */
   listStanding(): Promise<StandingSandbox[]>;
+  /** Those of them that run or sleep and have this label. */
+  listMarked(label: string): Promise<Sandbox[]>;
   /** One of them. `undefined` when its story is over. */
   getUnfinished(sandboxId: string): Promise<UnfinishedSandbox | undefined>;
 

@@ -2,7 +2,7 @@ import type { Store, UnfinishedSandbox } from "../store.ts";
 import type { Connection } from "./open.ts";
 import { type SandboxRow, toSandbox } from "./sandbox-row.ts";
 
-type UnfinishedCommands = Pick<Store, "listUnfinished" | "listStanding" | "getUnfinished">;
+type UnfinishedCommands = Pick<Store, "listUnfinished" | "listStanding" | "listMarked" | "getUnfinished">;
 
 /** For the house itself, which puts right what a crash left behind. */
 export function unfinishedCommands({ prepare }: Connection): UnfinishedCommands {
@@ -22,6 +22,14 @@ export function unfinishedCommands({ prepare }: Connection): UnfinishedCommands 
         pauseDepth: pause_depth ?? undefined,
         extensionId: extension_id ?? undefined,
       }));
+    },
+
+    async listMarked(label) {
+      const rows = prepare(
+        `SELECT * FROM sandboxes WHERE ended_at_ms IS NULL AND state IN ('running', 'paused')
+         AND EXISTS (SELECT 1 FROM json_each(spec, '$.labels') WHERE key = ?) ORDER BY seq`,
+      ).all(label);
+      return (rows as unknown as SandboxRow[]).map(toSandbox);
     },
 
     async getUnfinished(sandboxId) {
