@@ -36,7 +36,7 @@ export interface E2bFront {
   serve(address: Address, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>;
   /** For connections that want to be WebSockets: the previews carry them. */
   readonly openly: Openly;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** What E2B's builder starts from unless it is told otherwise. */

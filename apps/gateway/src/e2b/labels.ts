@@ -36,6 +36,11 @@ export function metadataOf({ spec }: Pick<Sandbox, "spec">): Record<string, stri
   return Object.fromEntries(Object.entries(spec.labels).filter(([name]) => !name.startsWith(PREFIX)));
 }
 
+/** Under which label a note lies. */
+export function noteLabel(note: keyof Notes): string {
+  return PREFIX + note;
+}
+
 export function isNote(name: string): boolean {
   return name.startsWith(PREFIX);
 }

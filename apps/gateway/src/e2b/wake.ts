@@ -20,6 +20,6 @@ export async function wakeOnUse(
   if (sandbox.state !== "paused" || sandbox.pauseDepth === "disk") return sandbox;
   if (notesOf(sandbox)["auto-resume"] !== "true") return sandbox;
   const { sandbox: woken } = await connect(core, principal, sandbox, WOKEN_FOR_S);
-  desk.autoPause.watch(principal, woken);
+  desk.autoPause.watch(woken);
   return woken;
 }

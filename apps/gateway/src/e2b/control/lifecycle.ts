@@ -11,7 +11,12 @@ const DEFAULT_TIMEOUT_S = 300;
 const REFRESH_S = 60;
 
 /** So long from now, in E2B's sense: when it stops running. */
-async function runFor(core: Core, principal: Principal, sandbox: Sandbox, seconds: number): Promise<Sandbox> {
+export async function runFor(
+  core: Core,
+  principal: Principal,
+  sandbox: Sandbox,
+  seconds: number,
+): Promise<Sandbox> {
   const ttlMs = Math.min(Math.max(1, seconds) * 1_000 + retentionOf(sandbox), LONGEST_KEEP_MS);
   return core.extend(principal, sandbox.id, { ttlMs });
 }
@@ -19,6 +24,8 @@ async function runFor(core: Core, principal: Principal, sandbox: Sandbox, second
 /** Wakes what sleeps; of what runs, never shortens the time it has. */
 export async function connect(core: Core, principal: Principal, sandbox: Sandbox, seconds: number) {
   if (sandbox.state === "paused") {
+    // Its end first: one that is past would put it back to sleep as soon as it is awake.
+    if (endOf(sandbox) <= Date.now()) await runFor(core, principal, sandbox, seconds);
     const woken = await core.resume(principal, sandbox.id);
     return { resumed: true, sandbox: await runFor(core, principal, woken, seconds) };
   }
@@ -39,7 +46,7 @@ export const lifecycleRoutes = [
         }
         const seconds = body.timeout ?? DEFAULT_TIMEOUT_S;
         const { resumed, sandbox } = await connect(core, principal, found, seconds);
-        desk.autoPause.watch(principal, sandbox);
+        desk.autoPause.watch(sandbox);
         const view = await connectionView(core, desk, principal, sandbox);
         return { status: resumed ? 201 : 200, body: view };
       },
@@ -54,7 +61,7 @@ export const lifecycleRoutes = [
     },
     async ({ core, desk, principal, params, body }) => {
       const found = await findLiving(core, principal, params.id ?? "");
-      desk.autoPause.watch(principal, await runFor(core, principal, found, body.timeout));
+      desk.autoPause.watch(await runFor(core, principal, found, body.timeout));
       return { status: 204 };
     },
   ),
@@ -68,7 +75,7 @@ export const lifecycleRoutes = [
     async ({ core, desk, principal, params, body }) => {
       const found = await findLiving(core, principal, params.id ?? "");
       const { sandbox } = await connect(core, principal, found, body.duration ?? REFRESH_S);
-      desk.autoPause.watch(principal, sandbox);
+      desk.autoPause.watch(sandbox);
       return { status: 204 };
     },
   ),
@@ -90,7 +97,7 @@ export const lifecycleRoutes = [
       const paused = await (body.memory === false
         ? desk.layDown(principal, found.id)
         : core.pause(principal, found.id));
-      desk.autoPause.watch(principal, paused);
+      desk.autoPause.watch(paused);
       await keep(core, principal, found);
       return { status: 204 };
     },

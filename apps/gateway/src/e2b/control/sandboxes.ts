@@ -23,7 +23,7 @@ async function connected(
   status: number,
   desk: Call<unknown>["desk"],
 ): Promise<Answer> {
-  desk.autoPause.watch(principal, sandbox);
+  desk.autoPause.watch(sandbox);
   return { status, body: await connectionView(core, desk, principal, sandbox) };
 }
 

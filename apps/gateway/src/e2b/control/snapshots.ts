@@ -71,7 +71,7 @@ export const snapshotRoutes = [
       const made = forks.map(async (fork) => {
         const ttlMs = Math.max(1, body.timeout ?? DEFAULT_FORK_S) * 1_000;
         const sandbox = await core.extend(principal, fork.id, { ttlMs });
-        desk.autoPause.watch(principal, sandbox);
+        desk.autoPause.watch(sandbox);
         return { sandbox: await connectionView(core, desk, principal, sandbox) };
       });
       return { status: 201, body: await Promise.all(made) };
