@@ -45,4 +45,21 @@ describe("what E2B's clients left to a gateway that ended", () => {
       expect(await again.kill()).toBe(true);
     }
   });
+
+  it("is read by the addresses that were signed before, by whomever they were signed", async () => {
+    const { core } = door.gateway;
+    const { apiKey } = await core.createKey(await root(), { name: "signs" });
+    const made = await Sandbox.create("base", { ...door.options, apiKey });
+    await made.files.write("kept", "still here");
+    const above = await Sandbox.connect(made.sandboxId, door.options);
+    const signed = [await made.downloadUrl("kept"), await above.downloadUrl("kept")];
+    await restart();
+    const read = async (url: string) => fetch(new URL(url.slice(new URL(url).origin.length), door.url));
+    for (const url of signed) expect(await (await read(url)).text()).toBe("still here");
+    const other = await read(signed[0]?.replace("path=kept", "path=other") ?? "");
+    expect([other.status, await other.json()]).toEqual([401, { code: 401, message: "invalid signature" }]);
+    await Sandbox.kill(made.sandboxId, door.options);
+    await restart();
+    expect((await read(signed[0] ?? "")).status).toBe(401);
+  });
 });

@@ -12,6 +12,8 @@ export interface Desk {
   readonly autoPause: AutoPause;
   readonly layDown: LayDown;
   readonly signatures: Signatures;
+  /** Resolves when what was signed before this gateway started is known as well. */
+  readonly leftSigned: Promise<void>;
   readonly contexts: Contexts;
   readonly keepers: Keepers;
   readonly builds: Builds;

@@ -19,6 +19,7 @@ import { serveUpload } from "./builds/upload.ts";
 import { serveControl } from "./control/serve.ts";
 import type { Desk } from "./desk.ts";
 import { sandboxOfSignature } from "./envd/admit.ts";
+import { learnLeft } from "./envd/left-signatures.ts";
 import { serveEnvd } from "./envd/serve.ts";
 import { createSignatures } from "./envd/signatures.ts";
 import { answerJson, type Exchange, headersOf } from "./exchange.ts";
@@ -58,6 +59,7 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
   const { place } = ground.previews;
   const contexts = createContexts(ground.core);
   const layDown = layingDown(ground.core, contexts.forget);
+  const signatures = createSignatures();
   const desk: Desk = {
     autoPause: createAutoPause(ground.core, log, layDown),
     layDown,
@@ -66,7 +68,8 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
     builds: createBuilds(openJournal(buildsFile)),
     tags: openTags(tagsFile),
     contexts,
-    signatures: createSignatures(),
+    signatures,
+    leftSigned: learnLeft(ground.core, signatures, log),
     keepers: createKeepers(ground.core),
     domain: () => ground.previews.url && place.domainOf(new URL(ground.previews.url)),
   };
@@ -77,7 +80,7 @@ export function createE2bFront(ground: Ground, log: Log, options: FrontOptions):
     if (address.kind === "upload") return serveUpload(exchange, desk, address.token);
     if (address.kind === "volume") return serveVolume(exchange, desk, address);
     if (address.kind === "control") return serveControl(exchange, desk);
-    if (address.kind === "signed") return serveEnvd(exchange, desk, sandboxOfSignature(exchange, desk));
+    if (address.kind === "signed") return serveEnvd(exchange, desk, await sandboxOfSignature(exchange, desk));
     if (address.port === ENVD_PORT) return serveEnvd(exchange, desk, address.sandboxId);
     if (address.port === INTERPRETER_PORT) return serveInterpreter(exchange, desk, address.sandboxId);
     if (address.preview && !(await isOpened(ground.core, address.sandboxId))) {

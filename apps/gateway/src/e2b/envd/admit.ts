@@ -25,6 +25,7 @@ async function principalOf(exchange: Exchange, desk: Desk, sandboxId: string): P
   if (token !== undefined) return core.enterAccess(sandboxId, token);
   const signed = signedOf(exchange);
   if (!signed) throw new SandboxerError("unauthenticated", "the request carries no access token");
+  await desk.leftSigned;
   if (!desk.signatures.knows(sandboxId)) {
     // Whoever made it has the same token as ever; others get theirs when they connect.
     const maker = await core.standIn(sandboxId).catch(() => undefined);
@@ -37,8 +38,9 @@ async function principalOf(exchange: Exchange, desk: Desk, sandboxId: string): P
 }
 
 /** The sandbox of an address that names none. */
-export function sandboxOfSignature(exchange: Exchange, desk: Desk): string {
+export async function sandboxOfSignature(exchange: Exchange, desk: Desk): Promise<string> {
   const signed = signedOf(exchange);
+  await desk.leftSigned;
   const found = signed && desk.signatures.find(signed);
   if (found) return found.sandboxId;
   throw new SandboxerError("unauthenticated", "invalid signature");
