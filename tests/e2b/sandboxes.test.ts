@@ -132,6 +132,22 @@ describe("E2B's own client, with sandboxes", () => {
     await own.kill();
   });
 
+  it("forks what sleeps at its end, for the time that the fork was given", async () => {
+    const own = await Sandbox.create("base", { ...door.options, lifecycle: { onTimeout: "pause" } });
+    await own.files.write("kept", "still here");
+    const [fork] = await own.fork({ timeoutMs: 60_000 });
+    expect(fork).toBeInstanceOf(Sandbox);
+    if (!(fork instanceof Sandbox)) return;
+    const { endAt, lifecycle } = await fork.getInfo();
+    expect(Math.abs(endAt.getTime() - Date.now() - 60_000)).toBeLessThan(30_000);
+    expect(lifecycle).toMatchObject({ onTimeout: "pause" });
+    expect(await fork.files.read("kept")).toBe("still here");
+    await fork.setTimeout(1_000);
+    await expect.poll(async () => (await fork.getInfo()).state, { timeout: 60_000 }).toBe("paused");
+    expect((await own.getInfo()).state).toBe("running");
+    await Promise.all([own.kill(), fork.kill()]);
+  });
+
   it("moves its end, later and earlier", async () => {
     await sandbox.setTimeout(600_000);
     const late = (await sandbox.getInfo()).endAt.getTime();

@@ -6,6 +6,7 @@ import { TEMPLATE_LABEL } from "../builds/run.ts";
 import type { Desk } from "../desk.ts";
 import { timeoutSchema } from "./ask.ts";
 import { findLiving } from "./find.ts";
+import { runFor } from "./lifecycle.ts";
 import { nextPage } from "./list.ts";
 import { control } from "./route.ts";
 import { findSnapshot, isTemplate } from "./templates-known.ts";
@@ -69,8 +70,7 @@ export const snapshotRoutes = [
       const { id } = await findLiving(core, principal, params.id ?? "");
       const forks = await core.fork(principal, id, { count: body.count ?? 1 });
       const made = forks.map(async (fork) => {
-        const ttlMs = Math.max(1, body.timeout ?? DEFAULT_FORK_S) * 1_000;
-        const sandbox = await core.extend(principal, fork.id, { ttlMs });
+        const sandbox = await runFor(core, principal, fork, body.timeout ?? DEFAULT_FORK_S);
         desk.autoPause.watch(sandbox);
         return { sandbox: await connectionView(core, desk, principal, sandbox) };
       });
