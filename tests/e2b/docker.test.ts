@@ -104,6 +104,18 @@ describe("one program for E2B, on two ways out", () => {
     await sandbox.kill();
   }, 300_000);
 
+  it("makes nothing on docker that is to sleep at its end, and says why", async () => {
+    const { core, apiKey } = door.gateway;
+    const living = async () =>
+      (await core.list(await core.authenticate(apiKey), { states: ["provisioning", "running"] })).sandboxes;
+    const before = (await living()).length;
+    for (const onTimeout of ["pause", { action: "pause", keepMemory: false }] as const) {
+      const asked = { ...door.options, lifecycle: { onTimeout } };
+      await expect(Sandbox.create("in-docker", asked)).rejects.toThrow(/400: .*docker: has no pause/s);
+    }
+    expect(await living()).toHaveLength(before);
+  });
+
   it("builds no template on docker, says so in E2B's words, and leaves nothing", async () => {
     const template = Template().fromTemplate("in-docker").runCmd("true");
     const asked = { ...door.options, requestTimeoutMs: 60_000 };

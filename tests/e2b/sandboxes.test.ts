@@ -148,6 +148,22 @@ describe("E2B's own client, with sandboxes", () => {
     await Promise.all([own.kill(), fork.kill()]);
   });
 
+  it("says at once that it cannot sleep at its end, where its key could not put it to sleep", async () => {
+    const { core } = door.gateway;
+    const timeoutMs = 60_000;
+    const asked = { ...door.options, timeoutMs, lifecycle: { onTimeout: "pause" } } as const;
+    const without = await core.createKey(await root(), {
+      operations: ["sandbox.create", "sandbox.read", "sandbox.destroy"],
+    });
+    await expect(Sandbox.create("base", { ...asked, apiKey: without.apiKey })).rejects.toThrow(
+      "403: this key may not do sandbox.pause",
+    );
+    const brief = await core.createKey(await root(), { maximumTtlMs: timeoutMs });
+    await expect(Sandbox.create("base", { ...asked, apiKey: brief.apiKey })).rejects.toThrow(
+      /400: autoPause: .* nothing would be left of it/,
+    );
+  });
+
   it("moves its end, later and earlier", async () => {
     await sandbox.setTimeout(600_000);
     const late = (await sandbox.getInfo()).endAt.getTime();

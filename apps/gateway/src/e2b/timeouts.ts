@@ -1,4 +1,10 @@
-import { MAXIMUM_TTL_MS, type Principal, type Sandbox } from "@sandboxer/contract";
+import {
+  MAXIMUM_TTL_MS,
+  MINIMUM_TTL_MS,
+  type Principal,
+  type Sandbox,
+  SandboxerError,
+} from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
 import { notesOf } from "./labels.ts";
 
@@ -6,7 +12,10 @@ import { notesOf } from "./labels.ts";
 export const LONGEST_KEEP_MS = MAXIMUM_TTL_MS;
 const RETENTION_MS = 3 * 24 * 3_600_000;
 
-/** How much longer one that sleeps at its end has to live to be there for whoever wakes it. */
+/**
+ * How much longer one that sleeps at its end has to live to be there for whoever wakes it: of what
+ * its key and its template leave at most a half, so that its end can be moved as well.
+ */
 export async function retentionFor(
   core: Core,
   principal: Principal,
@@ -14,7 +23,11 @@ export async function retentionFor(
   mostMs = MAXIMUM_TTL_MS,
 ): Promise<number> {
   const { maximumTtlMs = MAXIMUM_TTL_MS } = (await core.whoami(principal)).rights;
-  return Math.max(0, Math.min(RETENTION_MS, Math.min(maximumTtlMs, mostMs) - timeoutMs));
+  const longestMs = Math.min(maximumTtlMs, mostMs);
+  const retentionMs = Math.min(RETENTION_MS, Math.floor((longestMs - timeoutMs) / 2));
+  if (retentionMs >= MINIMUM_TTL_MS) return retentionMs;
+  const why = `autoPause: a sandbox lives for ${longestMs / 1_000} s here, and nothing would be left of it to sleep`;
+  throw new SandboxerError("invalid_request", why, { hint: "Give it a shorter timeout." });
 }
 
 export function retentionOf(sandbox: Sandbox): number {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { isNote, labelsFor } from "../labels.ts";
 import { retentionFor } from "../timeouts.ts";
 import { egressFor, egressSchema, secretsIn } from "./egress.ts";
+import { may } from "./may.ts";
 import type { Call } from "./route.ts";
 import { templateFor } from "./templates-known.ts";
 
@@ -43,6 +44,7 @@ export async function bodyFor(
   const ours = Object.keys(metadata).find(isNote);
   if (ours) throw new SandboxerError("invalid_request", `metadata: ${ours} is this gateway's own`);
   refuseMemoryless(asked);
+  if (asked.autoPause) await may({ core, principal }, "sandbox.pause");
   const internet = asked.allow_internet_access ?? undefined;
   const network = egressFor(asked.network ?? {}, internet ?? true, desk.internet);
   const secrets = secretsIn(network);
@@ -58,6 +60,8 @@ export async function bodyFor(
       volumes: asked.volumeMounts.map(({ name, path }) => ({ volume: name, target: path })),
     }),
     ttlMs: timeoutMs + retentionMs,
+    // Where nothing can sleep, what is to sleep at its end is not made.
+    ...(asked.autoPause && { facets: ["pause"] }),
     env: asked.envVars ?? {},
     labels: labelsFor(metadata, {
       template: asked.templateID,

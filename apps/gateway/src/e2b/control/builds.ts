@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { Build } from "../builds/build.ts";
 import { buildIdOf, builtVersions } from "../builds/built.ts";
 import { buildSchema, runBuild } from "../builds/run.ts";
+import { may } from "./may.ts";
 import { type Call, control } from "./route.ts";
-import { mayPublish } from "./tags.ts";
 import { isReserved } from "./templates-known.ts";
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
@@ -51,7 +51,7 @@ export const buildRoutes = [
       }
       // The key is asked before anything is sent; core asks again when there is something to make.
       await core.explain(principal, {});
-      await mayPublish({ core, principal });
+      await may({ core, principal }, "profile.publish");
       if (await isReserved(core, principal, name)) {
         throw new SandboxerError("conflict", `template '${name}' is a profile of this gateway's`);
       }

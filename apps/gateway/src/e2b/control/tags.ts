@@ -1,6 +1,7 @@
 import { SandboxerError } from "@sandboxer/contract";
 import { z } from "zod";
 import { type Built, buildIdOf, builtVersions } from "../builds/built.ts";
+import { may } from "./may.ts";
 import { type Call, control } from "./route.ts";
 import { findBuilt } from "./templates-known.ts";
 
@@ -21,7 +22,8 @@ export const tagRoutes = [
       body: z.object({ target: z.string().max(200), tags: z.array(tagSchema).min(1).max(20) }),
     },
     async (call) => {
-      await mayPublish(call);
+      // A tag says which version a name means, and so is as much as a version.
+      await may(call, "profile.publish");
       const built = await template(call, call.body.target);
       for (const tag of call.body.tags) call.desk.tags.set(call.principal, built, tag, built.version);
       return { status: 201, body: { buildID: buildIdOf(built), tags: call.body.tags } };
@@ -35,7 +37,7 @@ export const tagRoutes = [
       body: z.object({ name: z.string().max(200), tags: z.array(tagSchema).max(20) }),
     },
     async (call) => {
-      await mayPublish(call);
+      await may(call, "profile.publish");
       const built = await template(call, call.body.name);
       for (const tag of call.body.tags) call.desk.tags.set(call.principal, built, tag, null);
       return { status: 204 };
@@ -53,15 +55,3 @@ export const tagRoutes = [
     return { status: 200, body };
   }),
 ];
-
-/** A tag says which version a name means, and so is as much as a version. */
-export async function mayPublish({
-  core,
-  principal,
-}: Pick<Call<unknown>, "core" | "principal">): Promise<void> {
-  const { operations } = (await core.whoami(principal)).rights;
-  if (operations === undefined || operations.includes("profile.publish")) return;
-  throw new SandboxerError("policy_denied", "this key may not do profile.publish", {
-    details: { rule: "operations" },
-  });
-}
