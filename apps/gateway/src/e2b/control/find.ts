@@ -14,4 +14,11 @@ export async function findLiving(core: Core, principal: Principal, asked: string
   throw noSandbox(asked);
 }
 
+/** One that runs: what sleeps is as absent to what E2B asks of running ones alone. */
+export async function findRunning(core: Core, principal: Principal, asked: string): Promise<Sandbox> {
+  const sandbox = await findLiving(core, principal, asked);
+  if (sandbox.state === "running") return sandbox;
+  throw noSandbox(asked);
+}
+
 export const LIVING: readonly string[] = ["running", "paused"];

@@ -1,14 +1,15 @@
 import { type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
 import { z } from "zod";
+import { notesOf } from "../labels.ts";
 import { endOf, LONGEST_KEEP_MS, retentionOf } from "../timeouts.ts";
 import { timeoutSchema } from "./ask.ts";
-import { findLiving } from "./find.ts";
-import { control } from "./route.ts";
+import { findLiving, findRunning } from "./find.ts";
+import { type Answer, type Call, control } from "./route.ts";
 import { connectionView } from "./view.ts";
 
 const DEFAULT_TIMEOUT_S = 300;
-const REFRESH_S = 60;
+const OLD_DEFAULT_TIMEOUT_S = 15;
 
 /** So long from now, in E2B's sense: when it stops running. */
 export async function runFor(
@@ -33,24 +34,42 @@ export async function connect(core: Core, principal: Principal, sandbox: Sandbox
   return { resumed: false, sandbox: isLonger ? await runFor(core, principal, sandbox, seconds) : sandbox };
 }
 
-const connectSchema = z.object({ timeout: timeoutSchema.optional() });
+const connectSchema = z.object({ timeout: timeoutSchema.optional(), memory: z.boolean().nullish() });
+const resumeSchema = connectSchema.extend({ autoPause: z.boolean().nullish() });
+
+type Connecting = Call<z.output<typeof connectSchema>>;
+
+async function connectTo(call: Connecting, found: Sandbox, defaultTimeoutS: number): Promise<Answer> {
+  const { core, desk, principal, body } = call;
+  // What is not to be remembered is dropped before it could go on.
+  if (body.memory === false && found.state === "paused") await desk.layDown(principal, found.id);
+  const seconds = body.timeout ?? defaultTimeoutS;
+  const { resumed, sandbox } = await connect(core, principal, found, seconds);
+  desk.autoPause.watch(sandbox);
+  return { status: resumed ? 201 : 200, body: await connectionView(core, desk, principal, sandbox) };
+}
 
 export const lifecycleRoutes = [
-  ...["?/sandboxes/{id}/connect", "/sandboxes/{id}/resume"].map((path) =>
-    control(
-      { method: "POST", path, operation: "sandbox.pause", body: connectSchema },
-      async ({ core, desk, principal, params, body }) => {
-        const found = await findLiving(core, principal, params.id ?? "");
-        if (path.endsWith("resume") && found.state === "running") {
-          throw new SandboxerError("conflict", `Sandbox ${found.id} is already running`);
-        }
-        const seconds = body.timeout ?? DEFAULT_TIMEOUT_S;
-        const { resumed, sandbox } = await connect(core, principal, found, seconds);
-        desk.autoPause.watch(sandbox);
-        const view = await connectionView(core, desk, principal, sandbox);
-        return { status: resumed ? 201 : 200, body: view };
-      },
-    ),
+  control(
+    { method: "POST", path: "?/sandboxes/{id}/connect", operation: "sandbox.pause", body: connectSchema },
+    async (call) => {
+      const found = await findLiving(call.core, call.principal, call.params.id ?? "");
+      return connectTo(call, found, DEFAULT_TIMEOUT_S);
+    },
+  ),
+  control(
+    { method: "POST", path: "/sandboxes/{id}/resume", operation: "sandbox.pause", body: resumeSchema },
+    async (call) => {
+      const found = await findLiving(call.core, call.principal, call.params.id ?? "");
+      if (found.state === "running") {
+        throw new SandboxerError("conflict", `Sandbox ${found.id} is already running`);
+      }
+      // One that is not to sleep after all would only be kept for longer.
+      if (call.body.autoPause && notesOf(found)["on-timeout"] === undefined) {
+        throw new SandboxerError("invalid_request", "autoPause: it is said when a sandbox is made");
+      }
+      return connectTo(call, found, OLD_DEFAULT_TIMEOUT_S);
+    },
   ),
   control(
     {
@@ -60,7 +79,7 @@ export const lifecycleRoutes = [
       body: z.object({ timeout: timeoutSchema }),
     },
     async ({ core, desk, principal, params, body }) => {
-      const found = await findLiving(core, principal, params.id ?? "");
+      const found = await findRunning(core, principal, params.id ?? "");
       desk.autoPause.watch(await runFor(core, principal, found, body.timeout));
       return { status: 204 };
     },
@@ -73,8 +92,9 @@ export const lifecycleRoutes = [
       body: z.object({ duration: timeoutSchema.optional() }),
     },
     async ({ core, desk, principal, params, body }) => {
-      const found = await findLiving(core, principal, params.id ?? "");
-      const { sandbox } = await connect(core, principal, found, body.duration ?? REFRESH_S);
+      const found = await findRunning(core, principal, params.id ?? "");
+      const seconds = Math.max(OLD_DEFAULT_TIMEOUT_S, body.duration ?? 0);
+      const { sandbox } = await connect(core, principal, found, seconds);
       desk.autoPause.watch(sandbox);
       return { status: 204 };
     },

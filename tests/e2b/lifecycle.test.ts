@@ -1,0 +1,73 @@
+import { Sandbox } from "e2b";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { requires } from "../capabilities/requires.ts";
+import { ask } from "./asking.ts";
+import { type Door, openDoor } from "./door.ts";
+
+const { describe } = await requires("linux-userns", "boxd");
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
+
+describe("words of E2B's lifecycle that its client says seldom", () => {
+  let door: Door;
+
+  beforeAll(async () => {
+    door = await openDoor();
+  });
+  afterAll(() => door?.close());
+
+  const made = () => Sandbox.create("base", door.options);
+  const asleep = async () => {
+    const sandbox = await made();
+    const { pid } = await sandbox.commands.run("sleep 600", { background: true, timeoutMs: 0 });
+    await sandbox.files.write("kept", "still here");
+    const boot = await bootId(sandbox);
+    await sandbox.pause();
+    return { sandbox, pid, boot, path: `/sandboxes/${sandbox.sandboxId}` };
+  };
+  const bootId = async (of: Sandbox) => (await of.commands.run("cat /proc/sys/kernel/random/boot_id")).stdout;
+  const pidsIn = async (of: Sandbox) => (await of.commands.list()).map(({ pid }) => pid);
+
+  it.each(["/connect", "/resume"])("starts anew over the files where %s says so", async (verb) => {
+    const { sandbox, pid, boot, path } = await asleep();
+    const { status } = await ask(door, "POST", path + verb, { timeout: 60, memory: false });
+    expect(status).toBe(201);
+    expect(await bootId(sandbox)).not.toBe(boot);
+    expect(await pidsIn(sandbox)).not.toContain(pid);
+    expect(await sandbox.files.read("kept")).toBe("still here");
+    // Of one that runs, it changes nothing.
+    const again = await bootId(sandbox);
+    expect((await ask(door, "POST", `/v2${path}/connect`, { memory: false })).status).toBe(200);
+    expect(await bootId(sandbox)).toBe(again);
+    await sandbox.kill();
+  });
+
+  it("moves no end of one that sleeps, and wakes none to keep it", async () => {
+    const { sandbox, pid, path } = await asleep();
+    const before = (await ask(door, "GET", path)).json.endAt;
+    for (const [verb, body] of Object.entries({ timeout: { timeout: 1 }, refreshes: { duration: 30 } })) {
+      const { status, json } = await ask(door, "POST", `${path}/${verb}`, body);
+      expect({ status, json }, verb).toEqual({
+        status: 404,
+        json: { code: 404, message: expect.stringContaining("doesn't exist") },
+      });
+    }
+    expect((await ask(door, "GET", path)).json).toMatchObject({ state: "paused", endAt: before });
+    await sandbox.connect();
+    expect(await pidsIn(sandbox)).toContain(pid);
+    await sandbox.kill();
+  });
+
+  it("refuses what it would otherwise forget", async () => {
+    const { json } = await ask(door, "POST", "/v2/sandboxes", {
+      templateID: "base",
+      mcp: { browserbase: {} },
+    });
+    expect(json).toEqual({ code: 400, message: expect.stringContaining("mcp") });
+    const { sandbox, path } = await asleep();
+    const refused = await ask(door, "POST", `${path}/resume`, { timeout: 60, autoPause: true });
+    expect(refused.json).toEqual({ code: 400, message: expect.stringContaining("autoPause") });
+    expect((await ask(door, "POST", `${path}/resume`, { timeout: 60, autoPause: false })).status).toBe(201);
+    await sandbox.kill();
+  });
+});
