@@ -70,4 +70,54 @@ describe("words of E2B's lifecycle that its client says seldom", () => {
     expect((await ask(door, "POST", `${path}/resume`, { timeout: 60, autoPause: false })).status).toBe(201);
     await sandbox.kill();
   });
+
+  it("tells its log in the shape that each version has, as much of it as is asked for", async () => {
+    const sandbox = await made();
+    const path = `/sandboxes/${sandbox.sandboxId}/logs`;
+    await sandbox.commands.run("true");
+    const told = async (query: string) => (await ask(door, "GET", query)).json;
+    type Entry = { readonly message: string; readonly timestamp: string };
+    const messages = (entries: readonly Entry[]) => entries.map(({ message }) => message);
+    await expect
+      .poll(async () => messages((await told(`/v2${path}`)).logs), { timeout: 60_000 })
+      .toContain("process.started");
+    await sandbox.kill();
+    const newest = await told(`/v2${path}`);
+    expect(Object.keys(newest)).toEqual(["logs"]);
+    expect(newest.logs[0]).toEqual({
+      timestamp: expect.any(String),
+      level: "info",
+      message: "sandbox.destroyed",
+      fields: expect.any(Object),
+    });
+    const forward = (await told(`/v2${path}?direction=forward`)).logs;
+    expect(forward).toEqual(newest.logs.toReversed());
+    const old = await told(path);
+    expect(Object.keys(old).sort()).toEqual(["logEntries", "logs"]);
+    expect(old.logEntries).toEqual(forward);
+    expect(old.logs[0]).toEqual({ timestamp: forward[0].timestamp, line: forward[0].message });
+    expect((await told(`/v2${path}?limit=1`)).logs).toEqual(newest.logs.slice(0, 1));
+    expect((await told(`/v2${path}?search=process.`)).logs.length).toBeGreaterThan(0);
+    expect(
+      messages((await told(`/v2${path}?search=process.`)).logs).every((one) => one.includes("process.")),
+    ).toBe(true);
+    expect((await told(`/v2${path}?level=error`)).logs).toEqual([]);
+    const from = Date.parse(newest.logs[0].timestamp);
+    expect(messages((await told(`/v2${path}?direction=forward&cursor=${from}`)).logs)).toContain(
+      "sandbox.destroyed",
+    );
+    expect(messages((await told(`/v2${path}?cursor=${from - 60_000}`)).logs)).toEqual([]);
+    expect((await told(`${path}?start=${from + 60_000}`)).logs).toEqual([]);
+    for (const bad of [
+      "limit=1001",
+      "limit=x",
+      "direction=up",
+      "level=loud",
+      "cursor=-1",
+      `search=${"a".repeat(257)}`,
+    ]) {
+      expect(await told(`/v2${path}?${bad}`), bad).toEqual({ code: 400, message: expect.any(String) });
+    }
+    expect(await told(`/v2/sandboxes/${"a".repeat(20)}/logs`)).toMatchObject({ code: 404 });
+  });
 });

@@ -99,17 +99,7 @@ describe("what today's E2B client does not ask, and older ones and its command l
     expect((await ask("DELETE", path)).json).toMatchObject({ code: 404 });
   });
 
-  it("tells a sandbox's log in both shapes, and which templates there are", async () => {
-    await sandbox.commands.run("true");
-    for (const path of [`/sandboxes/${sandbox.sandboxId}/logs`, `/v2/sandboxes/${sandbox.sandboxId}/logs`]) {
-      const told = async () => (await ask("GET", path)).json;
-      await expect
-        .poll(async () => (await told()).logEntries.map(({ message }: { message: string }) => message), {
-          timeout: 60_000,
-        })
-        .toEqual(expect.arrayContaining(["sandbox.created", "process.started"]));
-      expect((await told()).logs[0]).toEqual({ timestamp: expect.any(String), line: expect.any(String) });
-    }
+  it("tells which templates there are", async () => {
     const client = createClient({ url: door.url, apiKey: door.gateway.apiKey });
     await client.profiles.publish({ schema: 1, name: "listed", resources: { cpus: 1 } });
     const listed = { templateID: "listed", aliases: ["listed"], buildStatus: "ready", cpuCount: 1 };

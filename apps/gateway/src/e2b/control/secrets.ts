@@ -1,9 +1,8 @@
 import { SandboxerError, type Secret, secretNameSchema } from "@sandboxer/contract";
 import { z } from "zod";
-import { nextPage } from "./list.ts";
+import { pageOf } from "./page.ts";
 import { type Call, control } from "./route.ts";
 
-const LONGEST_PAGE = 100;
 const iso = (ms: number) => new Date(ms).toISOString();
 
 /** Refused and not forgotten: a secret has a name here, and where it may go. */
@@ -46,12 +45,11 @@ export const secretRoutes = [
   control(
     { method: "GET", path: "/secrets", operation: "secret.read" },
     async ({ core, principal, query }) => {
-      const all = await core.listSecrets(principal);
-      const from = all.findIndex(({ id }) => id === query.get("nextToken")) + 1;
-      const limit = Math.min(LONGEST_PAGE, Number(query.get("limit") ?? LONGEST_PAGE) || 1);
-      const page = all.slice(from, from + limit);
-      const last = page.at(-1);
-      return { status: 200, body: page.map(view), ...(all.at(-1) !== last && nextPage(last)) };
+      const all = (await core.listSecrets(principal)).toSorted(
+        (one, other) => other.createdAtMs - one.createdAtMs,
+      );
+      const { page, headers = {} } = pageOf(all, query, ({ id, createdAtMs }) => ({ id, atMs: createdAtMs }));
+      return { status: 200, body: page.map(view), headers };
     },
   ),
   control({ method: "GET", path: "/secrets/{id}", operation: "secret.read" }, async (call) => ({

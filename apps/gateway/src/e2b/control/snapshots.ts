@@ -7,13 +7,12 @@ import type { Desk } from "../desk.ts";
 import { timeoutSchema } from "./ask.ts";
 import { findLiving } from "./find.ts";
 import { runFor } from "./lifecycle.ts";
-import { nextPage } from "./list.ts";
+import { pageOf } from "./page.ts";
 import { control } from "./route.ts";
 import { findSnapshot, isTemplate } from "./templates-known.ts";
 import { connectionView } from "./view.ts";
 
 const MOST_FORKS = 100;
-const LONGEST_PAGE = 100;
 
 const view = ({ id, name }: Snapshot) => ({ snapshotID: id, names: name === undefined ? [] : [name] });
 
@@ -40,13 +39,8 @@ export const snapshotRoutes = [
         .filter((one) => sandboxId === null || one.sandboxId === sandboxId)
         .filter((one) => name === null || one.name === name || one.id === name)
         .sort((one, other) => other.createdAtMs - one.createdAtMs);
-      const from = all.findIndex(({ id }) => id === query.get("nextToken")) + 1;
-      const page = all.slice(
-        from,
-        from + Math.min(LONGEST_PAGE, Number(query.get("limit") ?? LONGEST_PAGE) || 1),
-      );
-      const last = page.at(-1);
-      return { status: 200, body: page.map(view), ...(all.at(-1) !== last && nextPage(last)) };
+      const { page, headers = {} } = pageOf(all, query, ({ id, createdAtMs }) => ({ id, atMs: createdAtMs }));
+      return { status: 200, body: page.map(view), headers };
     },
   ),
   control(

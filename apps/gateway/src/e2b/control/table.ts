@@ -1,6 +1,8 @@
 import { buildRoutes } from "./builds.ts";
 import { lifecycleRoutes } from "./lifecycle.ts";
-import { observeRoutes } from "./observe.ts";
+import { logRoutes } from "./logs.ts";
+import { metricRoutes } from "./metrics.ts";
+import { networkRoutes } from "./network.ts";
 import type { ControlRoute } from "./route.ts";
 import { sandboxRoutes } from "./sandboxes.ts";
 import { secretRoutes } from "./secrets.ts";
@@ -11,9 +13,12 @@ import { volumeRoutes } from "./volumes.ts";
 
 /** Every way in of E2B's control API. What is not here does not exist. */
 export const CONTROL_ROUTES: readonly ControlRoute[] = [
+  // Before those that would take `metrics` for a sandbox.
+  ...metricRoutes,
   ...sandboxRoutes,
   ...lifecycleRoutes,
-  ...observeRoutes,
+  ...logRoutes,
+  ...networkRoutes,
   // Before those that would take `tags` for a template's name.
   ...tagRoutes,
   ...snapshotRoutes,
