@@ -43,11 +43,12 @@ export interface FileContent {
 }
 
 /**
- * What happened to a path. A move is `removed` and `created`. After `overflow` something was
- * missed: look again at what matters.
+ * What happened to a path. A move is `removed`, said to be `moved` where that can be told, and
+ * `created`. After `overflow` something was missed: look again at what matters.
  */
 export const fileChangeSchema = z.discriminatedUnion("type", [
-  z.object({ type: z.enum(["created", "changed", "removed", "attributes"]), path: z.string() }),
+  z.object({ type: z.enum(["created", "changed", "attributes"]), path: z.string() }),
+  z.object({ type: z.literal("removed"), path: z.string(), moved: z.literal(true).optional() }),
   z.object({ type: z.literal("overflow") }),
 ]);
 export type FileChange = z.infer<typeof fileChangeSchema>;

@@ -23,6 +23,9 @@ const TYPES = {
   attributes: "EVENT_TYPE_CHMOD",
 } as const;
 
+/** Told of the name that it had; the new one is created. */
+const RENAMED = "EVENT_TYPE_RENAME";
+
 export interface Watching {
   /** As E2B tells them. */
   readonly events: AsyncIterable<object>;
@@ -54,7 +57,8 @@ async function* told(telling: Telling): AsyncGenerator<object> {
     const { entry, isFilled } = await lookAt(telling, change);
     const name = relative(telling.root, change.path);
     const more = entry && telling.asked.includeEntry ? { entry } : {};
-    yield { name, type: TYPES[change.type], ...more };
+    const isRename = change.type === "removed" && change.moved;
+    yield { name, type: isRename ? RENAMED : TYPES[change.type], ...more };
     // A file that appears whole was written to as well, and most clients wait for that.
     if (isFilled) yield { name, type: TYPES.changed, ...more };
   }

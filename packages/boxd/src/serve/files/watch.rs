@@ -15,7 +15,7 @@ use crate::tree::listing::next_names;
 use crate::wire::failure::{Code, Failure};
 use crate::wire::outbound::Outbound;
 use crate::wire::{MOST_DATA, STDOUT};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -160,7 +160,10 @@ impl Watching {
             if notice.is(libc::IN_ISDIR) {
                 self.forget(&path);
             }
-            self.tell("removed", &path);
+            match notice.is(libc::IN_MOVED_FROM) {
+                true => self.tell_of(json!({"type": "removed", "moved": true}), &path),
+                false => self.tell("removed", &path),
+            }
         } else if notice.is(libc::IN_MODIFY) {
             self.tell("changed", &path);
         } else if notice.is(libc::IN_ATTRIB) {
@@ -180,9 +183,12 @@ impl Watching {
     }
 
     fn tell(&mut self, kind: &str, relative: &Path) {
-        let path = self.shown.join(relative);
-        let mut line =
-            json!({"type": kind, "path": path.to_string_lossy()}).to_string().into_bytes();
+        self.tell_of(json!({"type": kind}), relative);
+    }
+
+    fn tell_of(&mut self, mut change: Value, relative: &Path) {
+        change["path"] = json!(self.shown.join(relative).to_string_lossy());
+        let mut line = change.to_string().into_bytes();
         line.push(b'\n');
         if self.lines.len() + line.len() > MOST_WAITING {
             self.has_missed = true;
