@@ -198,6 +198,36 @@ describe("E2B's own client, with sandboxes", () => {
     await expect(Sandbox.create("no-such-template", door.options)).rejects.toThrow("not found");
   });
 
+  it("tells whoever knows its id whether it runs, and wakes for nobody who asks only that", async () => {
+    const lifecycle = { onTimeout: "pause", autoResume: true } as const;
+    const own = await Sandbox.create("base", { ...door.options, lifecycle });
+    const health = async (id: string, more = {}) => {
+      const answer = await fetch(`${door.url}/health`, { headers: { "e2b-sandbox-id": id, ...more } });
+      return [answer.status, await answer.text()];
+    };
+    expect(await health(own.sandboxId)).toEqual([204, ""]);
+    expect(await health(own.sandboxId, { "x-access-token": "wrong" })).toEqual([204, ""]);
+    await own.pause();
+    const absent = (sandboxId: string) => [
+      502,
+      JSON.stringify({ sandboxId, message: "The sandbox was not found", code: 502 }),
+    ];
+    expect(await health(own.sandboxId)).toEqual(absent(own.sandboxId));
+    expect((await own.getInfo()).state).toBe("paused");
+    await own.kill();
+    expect(await health(own.sandboxId)).toEqual(absent(own.sandboxId));
+    expect(await health("a".repeat(20))).toEqual(absent("a".repeat(20)));
+    // What was not made to be open is, to who has no word for it, what never was.
+    const { core } = door.gateway;
+    const { id } = await core.create(await root(), {});
+    expect(await health(id)).toEqual(absent(id));
+    for (const other of [id, "a".repeat(20)]) {
+      expect((await health(other, { "x-access-token": "wrong" }))[0]).toBe(401);
+    }
+    expect((await health(id, { "x-access-token": await core.openAccess(await root(), id) }))[0]).toBe(204);
+    await core.destroy(await root(), id);
+  });
+
   it("measures itself", async () => {
     const [sample] = await sandbox.getMetrics();
     expect(sample).toMatchObject({ cpuCount: 2 });

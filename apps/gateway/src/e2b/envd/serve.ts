@@ -4,6 +4,7 @@ import type { Exchange } from "../exchange.ts";
 import { admit } from "./admit.ts";
 import { download } from "./download.ts";
 import { filesystemRpcs } from "./filesystem.ts";
+import { serveHealth } from "./health.ts";
 import { processRpcs } from "./processes.ts";
 import { type Rpc, serveRpc } from "./rpc.ts";
 import { upload } from "./upload.ts";
@@ -24,6 +25,8 @@ const METHODS: Readonly<Record<string, string>> = { "/health": "GET", "/files": 
 /** What E2B's daemon inside a sandbox answers, answered by this gateway. */
 export async function serveEnvd(exchange: Exchange, desk: Desk, sandboxId: string): Promise<void> {
   const { incoming, url, facts } = exchange;
+  const isHealth = incoming.method === "GET" && url.pathname === "/health";
+  if (isHealth && (await serveHealth(exchange, sandboxId))) return;
   const visit = await admit(exchange, desk, sandboxId);
   const rpc = Object.hasOwn(RPCS, url.pathname) ? RPCS[url.pathname] : undefined;
   if (rpc && incoming.method === "POST") {
