@@ -13,13 +13,8 @@ fn capture(sandbox: &mut Client) -> Vec<u8> {
     outcome.stdout
 }
 
-/// The way that a box of one id and a box of many take a layer in.
 fn restore(sandbox: &mut Client, path: &str, layer: &[u8]) {
-    let one = sandbox.ask(json!({"op": "stat", "path": "/", "user": "root"})).fail.is_some();
-    let mut request = json!({"op": "unpack", "path": path, "layer": true});
-    if !one {
-        request["user"] = json!("root");
-    }
+    let request = json!({"op": "unpack", "path": path, "layer": true, "owner": true});
     let outcome = sandbox.ask_with(request, layer);
     assert!(outcome.fail.is_none(), "{:?}", outcome.fail);
 }

@@ -1,4 +1,5 @@
-//! A `user` for places that were made without one, as most container images are.
+//! A `user` for places that were made without one, as most container images are, and a root for
+//! those that name nobody.
 //!
 //! The files are the image's, which may have put anything in their place: nothing but a plain file
 //! is read or written, and no magic link followed.
@@ -13,32 +14,41 @@ const ID: u32 = 1000;
 const HOME: &str = "/home/user";
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// Leaves a place alone that has a `user` or somebody else with the id. `has_ids`: it has more ids
-/// than one, so that the home can be given to its user.
+const ROOT: &str = "root:x:0:0:root:/root:/bin/sh";
+
+/// Leaves those alone that are there, under their name or with their id. `has_ids`: the place has
+/// more ids than one, so that there is a root, and the home can be given to its user.
 pub fn ensure_user(has_ids: bool) -> io::Result<()> {
-    let id = ID.to_string();
     let passwd = Path::new("/etc/passwd");
-    let people = read(passwd)?;
-    if has_entry(&people, &id) {
+    if has_ids {
+        ensure_entry(passwd, "root", 0, ROOT)?;
+        ensure_entry(Path::new("/etc/group"), "root", 0, "root:x:0:")?;
+    }
+    if !ensure_entry(passwd, "user", ID, &format!("user:x:{ID}:{ID}:user:{HOME}:/bin/sh"))? {
         return Ok(());
     }
-    make_directory(Path::new("/"), "etc")?;
-    add(passwd, &people, &format!("user:x:{ID}:{ID}:user:{HOME}:/bin/sh"))?;
-    let group = Path::new("/etc/group");
-    let groups = read(group)?;
-    if !has_entry(&groups, &id) {
-        add(group, &groups, &format!("user:x:{ID}:"))?;
-    }
+    ensure_entry(Path::new("/etc/group"), "user", ID, &format!("user:x:{ID}:"))?;
     make_directory(Path::new("/"), "home")?;
     make_directory(Path::new("/home"), "user")?;
     let home = open_directory(Path::new(HOME))?;
     if has_ids { path::set_owner(home.as_fd(), "", ID) } else { Ok(()) }
 }
 
-fn has_entry(text: &str, id: &str) -> bool {
+/// Whether it had to be added.
+fn ensure_entry(path: &Path, name: &str, id: u32, line: &str) -> io::Result<bool> {
+    let text = read(path)?;
+    if has_entry(&text, name, &id.to_string()) {
+        return Ok(false);
+    }
+    make_directory(Path::new("/"), "etc")?;
+    add(path, &text, line)?;
+    Ok(true)
+}
+
+fn has_entry(text: &str, name: &str, id: &str) -> bool {
     text.lines().any(|line| {
         let mut fields = line.split(':');
-        fields.next() == Some("user") || fields.nth(1) == Some(id)
+        fields.next() == Some(name) || fields.nth(1) == Some(id)
     })
 }
 
@@ -90,10 +100,10 @@ mod tests {
         let path = std::env::temp_dir().join(format!("boxd-passwd-{}", std::process::id()));
         std::fs::write(&path, "root:x:0:0::/root:/bin/sh").unwrap();
         let text = read(&path).unwrap();
-        assert!(!has_entry(&text, "1000"));
+        assert!(!has_entry(&text, "user", "1000"));
         add(&path, &text, "node:x:1000:1000::/home/node:/bin/sh").unwrap();
         let text = read(&path).unwrap();
-        assert!(has_entry(&text, "1000"));
+        assert!(has_entry(&text, "user", "1000"));
         assert_eq!(text.lines().count(), 2);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(read(&path).unwrap(), "");

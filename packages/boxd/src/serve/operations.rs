@@ -12,6 +12,7 @@ use super::workspace::{self, Workspace};
 use crate::sys::{process, signal, tty};
 use crate::wire::failure::Failure;
 use crate::wire::fields::Dictionary;
+use crate::wire::file_request::FileRequest;
 use crate::wire::frame::Kind;
 use crate::wire::serve_request::{ServeRequest, Size};
 use serde_json::{Value, json};
@@ -84,7 +85,10 @@ impl Server {
             ServeRequest::Settle => Ok(self.settle(id)),
             ServeRequest::Files(request, asked) => {
                 self.refuse_if_settled(&request)?;
-                let user = users::find(asked.as_deref(), self.identity)?;
+                let user = match request {
+                    FileRequest::Unpack { as_owner: true, .. } => users::owner(self.identity)?,
+                    _ => users::find(asked.as_deref(), self.identity)?,
+                };
                 files::begin(request, user, self.identity)
             }
             ServeRequest::Lend { agent } => self.lend(id, agent),

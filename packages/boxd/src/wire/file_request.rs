@@ -19,7 +19,7 @@ pub enum FileRequest {
     RemoveXattr { path: String, name: String },
     Watch { path: String, recursive: bool },
     Pack { path: String, only: Vec<String> },
-    Unpack { path: String, parents: bool, limits: Limits, is_layer: bool },
+    Unpack { path: String, parents: bool, limits: Limits, is_layer: bool, as_owner: bool },
 }
 
 pub struct Write {
@@ -76,6 +76,7 @@ impl FileRequest {
                 parents: fields.flag("parents", false)?,
                 limits: Limits::parse(fields.object_if_any("limits")?)?,
                 is_layer: fields.flag("layer", false)?,
+                as_owner: fields.flag("owner", false)?,
             },
             _ => return FileRequest::parse_attributes(op, fields),
         })

@@ -49,7 +49,7 @@ pub fn begin(request: FileRequest, user: User, identity: Identity) -> Result<Beg
             watch::Watching::begin(&path, recursive, user, identity)
         }
         FileRequest::Pack { path, only } => pack::Packing::begin(&path, only, user, identity),
-        FileRequest::Unpack { path, parents, limits, is_layer } => {
+        FileRequest::Unpack { path, parents, limits, is_layer, .. } => {
             let what = unpack::What { limits, is_layer };
             unpack::Unpacking::begin(&path, parents, what, user, identity)
         }

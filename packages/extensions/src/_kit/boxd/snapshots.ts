@@ -1,19 +1,9 @@
-import { type LayerKind, SandboxerError, type Snapshots } from "@sandboxer/contract";
+import type { LayerKind, Snapshots } from "@sandboxer/contract";
 import type { Connection } from "./connection.ts";
 import { content, upload } from "./content.ts";
 
 /** serve reads and writes layers from inside, so no path of one ever resolves on the host. */
 export function openSnapshots(connection: Connection, workspaceTarget = "/workspace", below = 0): Snapshots {
-  const owner = async (): Promise<{ user?: string }> => {
-    try {
-      await connection.call("stat", { path: "/", user: "root" });
-      return { user: "root" };
-    } catch (error) {
-      // There is one user alone, and everything is that one's.
-      if (SandboxerError.is(error) && error.code === "no_such_user") return {};
-      throw error;
-    }
-  };
   return {
     below,
     async capture(kind: LayerKind, { below = 0, mostBytes } = {}) {
@@ -26,7 +16,7 @@ export function openSnapshots(connection: Connection, workspaceTarget = "/worksp
     },
     async restore(kind, layer) {
       const path = kind === "root" ? "/" : workspaceTarget;
-      const stream = await connection.open("unpack", { path, layer: true, ...(await owner()) });
+      const stream = await connection.open("unpack", { path, layer: true, owner: true });
       await upload(stream, layer);
     },
   };
