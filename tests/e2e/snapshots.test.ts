@@ -97,6 +97,37 @@ describe("snapshots and forks from the command line", () => {
     expect(await said(here, "snapshots", "ls", "--json")).not.toContain("work");
   });
 
+  it("goes back to no sandbox that would leave out the work on a project", async () => {
+    const project = join(place, "worked-on");
+    await mkdir(project);
+    await said(here, "create", "--name", "worker", "-w", project);
+    await said(here, "snapshot", "worker", "--name", "untouched");
+    await sh(here, "worker", "echo work > /workspace/file");
+    await said(here, "snapshot", "worker", "--name", "worked");
+    const before = await said(here, "ls", "-q", "--all");
+    const ways = [
+      ["restore", "worked"],
+      ["create", "--from", "worked"],
+      ["create", "--from", "worked", "-w", project, "--access", "read-only"],
+      ["route", "explain", "--from", "worked"],
+    ];
+    for (const way of ways) {
+      const { stderr } = await here.run([...way, "--json"]);
+      expect(JSON.parse(stderr || "{}").error, way.join(" ")).toMatchObject({
+        code: "invalid_request",
+        message: expect.stringContaining("worked on"),
+        hint: expect.stringContaining("-w"),
+      });
+    }
+    expect(await said(here, "ls", "-q", "--all"), "nothing was begun").toBe(before);
+    await said(here, "route", "explain", "--from", "worked", "-w", project);
+    const again = await said(here, "restore", "worked", "-w", project);
+    expect(await said(here, "diff", again, "--stat")).toBe("A  file  (+1 -0)");
+    const plain = await said(here, "restore", "untouched");
+    expect(await sh(here, plain, "echo here"), "control: nothing would be lost").toBe("here");
+    await said(here, "rm", "worker", again, plain);
+  });
+
   it("gives forks names, all or none, and asked again with one key they are the same", async () => {
     const fork = ["fork", "source", "--names", "left,right", "--idempotency-key", "pair"];
     const ids = await said(here, ...fork);

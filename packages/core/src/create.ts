@@ -15,7 +15,7 @@ import { reuseOr } from "./reuse.ts";
 import { type RoutePlan, route, whyUnfit } from "./route/route.ts";
 import { settle } from "./settle.ts";
 import { setUp } from "./setup.ts";
-import { inheritRunbook, withSnapshot } from "./snapshots/restore.ts";
+import { inheritRunbook, needWorkspace, withSnapshot } from "./snapshots/restore.ts";
 import type { Claim } from "./store/idempotency-store.ts";
 import { type Origin, tryEach } from "./try-each.ts";
 
@@ -51,6 +51,7 @@ export async function createClaimed(
   // 1 narrow
   const asked = await withSnapshot(house, principal, body);
   const narrowed = await narrow(house, principal, asked, origin?.profile);
+  await needWorkspace(house, narrowed.spec);
   await inheritRunbook(house, narrowed.spec);
   if (origin) narrowed.spec.forkOf = origin.forkOf;
   return reuseOr(house, principal, narrowed, claim, (label) =>

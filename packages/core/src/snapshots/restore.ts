@@ -8,8 +8,12 @@ import {
 } from "@sandboxer/contract";
 import { demand } from "../facet.ts";
 import type { House } from "../house.ts";
+import { digestOf } from "./digest.ts";
 import { shelfOf } from "./shelf-of.ts";
 import { readLayer, tampered, verifyLayout } from "./verify.ts";
+
+/** Nothing but its end. */
+const EMPTY_ARCHIVE = digestOf(Buffer.alloc(1024));
 
 /** A request that starts from a snapshot, with the image that one lies on. */
 export async function withSnapshot<Body extends Pick<CreateBody, "from" | "image">>(
@@ -23,6 +27,21 @@ export async function withSnapshot<Body extends Pick<CreateBody, "from" | "image
     throw new SandboxerError("invalid_request", "image: a snapshot restores over its own image only");
   }
   return { ...body, from: id, image };
+}
+
+/**
+ * Before anything is held: what was changed in a folder has to go over one again, or a sandbox would
+ * come back without the work that it was kept for.
+ */
+export async function needWorkspace(house: House, { from, workspace }: SandboxSpec): Promise<void> {
+  if (from === undefined || workspace?.mode === "copy-on-write") return;
+  const { layers } = await verifyLayout(shelfOf(house).pathOf(from), () => true);
+  if (!layers.some(({ kind, digest }) => kind === "workspace" && digest !== EMPTY_ARCHIVE)) return;
+  throw new SandboxerError(
+    "invalid_request",
+    "workspace: the snapshot holds changes to a folder that was worked on, and here is none to lay them over",
+    { hint: "Give it the folder copy-on-write, as in `-w DIR`; an empty one shows what there is." },
+  );
 }
 
 /** What it says in words goes with what is made of it, unless that has words of its own. */
@@ -44,6 +63,7 @@ export async function restoreInto(house: House, { spec }: Sandbox, box: Box): Pr
   if (digest !== taken?.digest || signer !== taken.signer) throw tampered("its manifest is another's");
   house.pass("restore.begun");
   for (const layer of layers) {
+    // Only one in which nothing was changed: see `needWorkspace`.
     if (layer.kind === "workspace" && spec.workspace?.mode !== "copy-on-write") continue;
     await facet.restore(layer.kind, readLayer(dir, layer));
   }
