@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 export interface Sensitive {
   /** Folders of which a source may be no part, and which may be no part of it. */
@@ -50,7 +51,9 @@ const TOO_WIDE = ["/", "/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/usr"
 
 /** What no folder that somebody names may have to do with. */
 export function sensitivePlaces(ownFolders: readonly string[]): Sensitive {
-  const homes = [...new Set([homedir(), ownHome(), process.env.HOME || homedir(), "/root"])];
+  const homes = [
+    ...new Set([homedir(), ownHome(), process.env.HOME || homedir(), "/root", ...othersHomes()]),
+  ];
   return {
     forbidden: [
       ...OF_THE_SYSTEM,
@@ -67,5 +70,26 @@ function ownHome(): string {
     return userInfo().homedir;
   } catch {
     return homedir();
+  }
+}
+
+/** Of people, as the machine counts them: what runs as one of them cannot read the others' anyway. */
+const FIRST_PERSON_ID = 1000;
+
+function othersHomes(): string[] {
+  if (process.getuid?.() !== 0) return [];
+  return readPeople().flatMap((line) => {
+    const [, , uid, , , home] = line.split(":");
+    return Number(uid) >= FIRST_PERSON_ID && home?.startsWith("/") ? resolve(home) : [];
+  });
+}
+
+function readPeople(): string[] {
+  try {
+    return readFileSync("/etc/passwd", "utf8").split("\n");
+  } catch (error) {
+    // A machine that knows nobody has no homes; what cannot be read may hold anybody's.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
   }
 }
