@@ -23,7 +23,9 @@ export interface Dockerd {
  */
 export async function startDockerd(
   directory: string,
-  runtimes: Readonly<Record<string, { readonly path: string; readonly runtimeArgs: readonly string[] }>> = {},
+  runtimes: Readonly<
+    Record<string, { readonly path: string; readonly runtimeArgs?: readonly string[] }>
+  > = {},
 ): Promise<Dockerd> {
   mkdirSync(directory, { recursive: true });
   const at = (name: string): string => join(directory, name);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { belowFloor, GVISOR_FLOOR, KERNEL_FLOOR, RUNC_FLOOR } from "./floors.ts";
+import { belowFloor, CRUN_FLOOR, GVISOR_FLOOR, KERNEL_FLOOR, RUNC_FLOOR } from "./floors.ts";
 
 it.each(["1.3.6", "1.3.10", "1.4.3", "1.5.0-rc.3", "1.5.0", "1.6.0-rc.1", "2.0.0", "v1.4.9"])(
   "PO-3 takes runc %s",
@@ -34,4 +34,10 @@ it("PO-3 holds gVisor to the releases of the last year", () => {
   for (const good of ["20251101.0", "20260302.1"]) expect(belowFloor(good, GVISOR_FLOOR)).toBeUndefined();
   for (const bad of ["20221219.0", "20251027.0", "", undefined])
     expect(belowFloor(bad, GVISOR_FLOOR)).toMatch(/gVisor/);
+});
+
+it("PO-3 holds crun to what leads nobody out", () => {
+  for (const good of ["1.28", "1.28.1", "1.30"]) expect(belowFloor(good, CRUN_FLOOR)).toBeUndefined();
+  for (const bad of ["1.8.1", "1.27", "0.21", "", undefined])
+    expect(belowFloor(bad, CRUN_FLOOR)).toMatch(/crun/);
 });

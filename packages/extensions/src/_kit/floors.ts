@@ -25,6 +25,13 @@ export const RUNC_FLOOR: Floor = {
   why: "CVE-2025-31133, CVE-2025-52565, CVE-2025-52881 and CVE-2026-41579 lead out of a container",
 };
 
+export const CRUN_FLOOR: Floor = {
+  what: "crun",
+  versions: ["1.28"],
+  asOf: "2026-11",
+  why: "CVE-2026-30892 and CVE-2026-47766 make one somebody else, or lead out of a container",
+};
+
 /** It counts its releases by days. */
 export const GVISOR_FLOOR: Floor = {
   what: "gVisor",

@@ -61,7 +61,7 @@ export function describeContainer(
     HostConfig: {
       AutoRemove: true,
       NetworkMode: "none",
-      // Left out, the daemon's own choice: that is runc, or something stronger.
+      // Left out, the daemon's own choice, which was judged: its operator may have something stronger.
       ...(host.runtime !== "runc" && { Runtime: host.runtime }),
       Binds: [`${host.boxdPath}:${INSIDE}/boxd:ro`, `${host.socketDir}:${INSIDE}/run`],
       Mounts: (spec.volumes ?? []).map(({ source, target }) => ({

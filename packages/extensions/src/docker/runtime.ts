@@ -30,28 +30,42 @@ export const RUNTIMES: Readonly<Record<Runtime, Differing>> = {
 const FIX =
   "Install gVisor and add it to docker as the runtime `runsc`, with the argument `--host-uds=create`: boxd listens on a socket that this machine opens.";
 
-/** Whether the daemon has it, and which it is. Every docker has runc. */
-export async function findRuntime(
-  api: DockerApi,
-  runtime: Runtime,
-): Promise<{ finding: Finding; version?: string | undefined } | undefined> {
-  if (runtime === "runc") return undefined;
-  const id = `docker.${runtime}`;
+export interface Found {
+  /** Whether containers can run on it, where that is a question. */
+  readonly finding?: Finding;
+  /** As the daemon calls what its containers run on. */
+  readonly name?: string | undefined;
+  readonly version?: string | undefined;
+}
+
+/** What containers will run on: gVisor where that is asked for, or else what the daemon has chosen. */
+export async function findRuntime(api: DockerApi, runtime: Runtime): Promise<Found> {
   const { body } = await api.call("GET", "/info").catch(() => ({ body: {} }));
-  const { Runtimes = {} } = body as { Runtimes?: Record<string, { readonly path?: string }> };
+  const { Runtimes = {}, DefaultRuntime: chosen } = body as Info;
+  const id = "docker.runsc";
+  if (runtime === "runc") {
+    if (chosen !== "runsc") return { name: chosen, version: await versionOf(Runtimes[chosen ?? ""]?.path) };
+    const message = "docker runs containers on runsc, unless told otherwise";
+    return { finding: { id, ok: false, message, fix: "Use docker-gvisor, which is for that." } };
+  }
   if (!Object.hasOwn(Runtimes, runtime)) {
     return { finding: { id, ok: false, message: `docker has no runtime ${runtime}`, fix: FIX } };
   }
   const finding: Finding = { id, ok: true, message: `docker runs containers on ${runtime}` };
-  return { finding, version: await versionOf(Runtimes[runtime]?.path) };
+  return { finding, name: runtime, version: await versionOf(Runtimes[runtime]?.path) };
 }
 
-/** The daemon does not know it, and its program is on this machine. */
+interface Info {
+  readonly Runtimes?: Readonly<Record<string, { readonly path?: string }>>;
+  readonly DefaultRuntime?: string;
+}
+
+/** The daemon knows that of runc alone, and the others' programs are on this machine. */
 async function versionOf(path = ""): Promise<string | undefined> {
   if (!isAbsolute(path)) return undefined;
   try {
     const { stdout } = await promisify(execFile)(path, ["--version"], { timeout: 5_000, env: {} });
-    return /(\d{8}\.\d+)/.exec(stdout)?.[1];
+    return /(\d{8}\.\d+)/.exec(stdout)?.[1] ?? /^\S+ version (\S+)/.exec(stdout)?.[1];
   } catch {
     return undefined;
   }
