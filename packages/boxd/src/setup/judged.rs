@@ -5,7 +5,7 @@ use super::workspace::sensitive;
 use crate::sys::mount::{self, Depth};
 use crate::sys::path::{self, HERE, NO_MAGIC, NO_SYMLINKS};
 use crate::wire::failure::{Code, Failure};
-use crate::wire::hold_request::Root;
+use crate::wire::hold_request::{Bind, Root};
 use crate::wire::workspace::Sensitive;
 use std::ffi::OsStr;
 use std::fs;
@@ -26,15 +26,21 @@ pub struct Judged {
 
 /// Those of a root, each open.
 pub fn judge(root: &Root) -> Result<Vec<Judged>, Failure> {
-    let lowers = root.lowers.iter().filter(|_| root.judges_lowers);
-    let binds = root.mounts.iter().filter(|bind| bind.is_judged).map(|bind| &bind.source);
-    lowers.chain(binds).map(|source| Judged::open(source, &root.sensitive)).collect()
+    let lowers = root.lowers.iter().filter(|_| root.judges_lowers).map(|source| (source, 0));
+    // Whoever gives a folder to the sandbox's user knows it under its true name.
+    let flags = |bind: &Bind| if bind.is_owned { NO_SYMLINKS } else { 0 };
+    let binds = root.mounts.iter().filter(|bind| bind.is_judged);
+    let binds = binds.map(|bind| (&bind.source, flags(bind)));
+    lowers
+        .chain(binds)
+        .map(|(source, flags)| Judged::open(source, flags, &root.sensitive))
+        .collect()
 }
 
 impl Judged {
-    fn open(source: &str, sensitive: &Sensitive) -> Result<Judged, Failure> {
+    fn open(source: &str, flags: u64, sensitive: &Sensitive) -> Result<Judged, Failure> {
         let failed = |error| Failure::about_path(source, &error);
-        let folder = path::open_directory(HERE, source, NO_MAGIC).map_err(failed)?;
+        let folder = path::open_directory(HERE, source, NO_MAGIC | flags).map_err(failed)?;
         let name = path::through(folder.as_fd());
         let path = fs::read_link(OsStr::from_bytes(name.to_bytes())).map_err(failed)?;
         if let Some(why) = sensitive::objection(folder.as_fd(), sensitive).map_err(failed)? {

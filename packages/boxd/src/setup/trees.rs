@@ -55,7 +55,7 @@ impl Trees {
             .map(|bind| {
                 let attributes = if bind.read_only { READ_ONLY } else { 0 };
                 match plan.ids.base().filter(|_| bind.is_owned && ids.is_some()) {
-                    Some(base) => owned(Path::new(&bind.source), attributes, base),
+                    Some(base) => owned(judged, Path::new(&bind.source), attributes, base, ids),
                     None => shown(&bind.source, Depth::WithSubmounts, attributes),
                 }
             })
@@ -117,9 +117,15 @@ fn shown(
 
 /// hold's part, where hold is root: a volume, in which the sandbox's root makes no file of the
 /// host's root's.
-fn owned(path: &Path, attributes: u64, base: u32) -> Result<OwnedFd, Failure> {
+fn owned(
+    judged: &[Judged],
+    path: &Path,
+    attributes: u64,
+    base: u32,
+    ids: Option<BorrowedFd>,
+) -> Result<OwnedFd, Failure> {
     let step = |layer: &'static str| move |error: io::Error| Failure::unavailable(layer, &error);
-    let tree = clone(&[], path, Depth::This, None)?;
+    let tree = clone(judged, path, Depth::This, ids)?;
     let found = path::stat(tree.as_fd(), "").map_err(step("owner of a volume"))?;
     let ids = of_volume(found.st_uid, found.st_gid, base).map_err(step("user ids of a volume"))?;
     let attributes = attributes | NO_SUID | NO_DEVICES;

@@ -11,6 +11,7 @@ import type { Hold } from "./hold.ts";
 import { type Images, kindOf } from "./images/images.ts";
 import { describeLacking, lackingFor, limitsFor } from "./limits.ts";
 import type { Pool } from "./pool.ts";
+import { NO_REPOSITORY, repositoryOf, seedRepository, withObjects } from "./repository.ts";
 import type { Root } from "./root.ts";
 import { isMounted, workspaceFor } from "./workspace.ts";
 
@@ -21,6 +22,8 @@ export interface Workshop {
   /** Paths of a rootfs that was no folder when last looked at. */
   readonly archives: Set<string>;
   readonly pass: PassLocalFailPoint;
+  readonly boxdPath: string;
+  readonly dir: string;
   /** Folders of our own, which no sandbox is shown. */
   readonly ownFolders: readonly string[];
   explainClose(ref: string): Promise<SandboxerError>;
@@ -58,7 +61,7 @@ async function createOnce(
   unseen: boolean,
 ): Promise<Created> {
   const { hold, pool, pass, explainClose } = workshop;
-  const { members, isSetUp } = await membersOf(workshop, spec, context, unseen);
+  const { members, isSetUp, repository } = await membersOf(workshop, spec, context, unseen);
   pass("local.image");
   if (context.tethered) await hold.tether(context.sandboxId);
   // Beside the create, which is not held up by it.
@@ -70,7 +73,11 @@ async function createOnce(
     const claimed = isPooled ? await pool.claim(members) : undefined;
     const connection = claimed ?? (await hold.create(members, () => explainClose(context.sandboxId)));
     if (isPooled) pool.replenishLater(members, spec.pool);
-    return { connection, isSetUp, bestEffort: describeLacking(lackingFor(spec, await lacking)) };
+    if (repository && repository !== "none" && spec.workspace)
+      await seedRepository(workshop, repository, connection, spec.workspace.target);
+    const bestEffort = describeLacking(lackingFor(spec, await lacking));
+    if (repository === "none") bestEffort.push(NO_REPOSITORY);
+    return { connection, isSetUp, bestEffort };
   } catch (error) {
     throw spec.workspace || isChosen(members.root) ? aboutFolder(error) : error;
   }
@@ -78,21 +85,24 @@ async function createOnce(
 
 /** What hold is asked with. */
 export async function membersOf(
-  { images, ownFolders }: Workshop,
+  workshop: Workshop,
   spec: SandboxSpec,
   context: CreateContext,
   unseen = false,
 ) {
+  const { images, ownFolders } = workshop;
   const { sandboxId, installationId, tethered = false, layers } = context;
   const { root: image, env, isSetUp } = await images.madeOf(spec.image, context, unseen);
   const { workspace, persistence, keepMs = DEFAULT_KEEP_MS, atEnd } = spec;
   const shown = workspace && isMounted(workspace) && workspaceFor(workspace, ownFolders);
   const volumes = volumesOf(spec);
+  const repository = await repositoryOf(workshop, spec);
   // The image's own where nothing is added: the pool knows it again by that.
-  const root: Root =
+  const plain: Root =
     shown || volumes.length > 0
       ? { ...image, mounts: [...image.mounts, ...volumes], ...(shown && { workspace: shown }) }
       : image;
+  const root = repository && repository !== "none" ? withObjects(plain, repository, ownFolders) : plain;
   const members = {
     id: sandboxId,
     installation: installationId,
@@ -108,7 +118,7 @@ export async function membersOf(
     ...(layers && { layers }),
     ...(persistence !== "ephemeral" && { keeps: { keepMs, stopsAtEnd: atEnd !== "destroy" } }),
   };
-  return { members, isSetUp };
+  return { members, isSetUp, repository };
 }
 
 /** Folders of core's, which chose them itself. */

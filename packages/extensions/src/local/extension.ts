@@ -51,7 +51,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
 
   const pool = createPool(hold, poolSize, explainClose);
   const archives = new Set<string>();
-  const workshop = { hold, images, pool, archives, pass, ownFolders, explainClose };
+  const workshop = { hold, images, pool, archives, pass, boxdPath, dir, ownFolders, explainClose };
 
   const open: Open = async (connection, ref, bestEffort, workspaceTarget, below = 0) => {
     const box = await openBox(connection, { ref, hostId, bestEffort });

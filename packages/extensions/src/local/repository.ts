@@ -1,0 +1,101 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { SandboxerError, type SandboxSpec } from "@sandboxer/contract";
+import { upload } from "../_kit/boxd/content.ts";
+import { openFiles } from "../_kit/boxd/files.ts";
+import type { Connection } from "../_kit/boxd/index.ts";
+import { hostFolder, type Pinned, pinFolder } from "../_kit/mirror/host-folder.ts";
+import { sensitivePlaces } from "../_kit/sensitive.ts";
+import { findLinkedWorktree, type LinkedWorktree } from "./linked-worktree.ts";
+import type { Root } from "./root.ts";
+
+/** What git needs of a repository besides its objects, which are many and never change. */
+const COPIED = [
+  ...["HEAD", "config", "description", "hooks", "info", "logs", "packed-refs", "refs", "reftable", "shallow"],
+];
+const MOST_ENTRIES = 20_000;
+/** Where the objects of the host's are inside, read-only. */
+const OBJECTS = "host-objects";
+
+export const NO_REPOSITORY =
+  "workspace: its .git leads to a repository that is not here, so git does not work inside";
+
+export interface Repository extends LinkedWorktree {
+  readonly pinned: Pinned;
+}
+
+interface Place {
+  readonly boxdPath: string;
+  readonly dir: string;
+  readonly ownFolders: readonly string[];
+}
+
+/** Of a folder that is laid under the sandbox's own writes. `none`: it needs one that it cannot be given. */
+export async function repositoryOf(
+  { boxdPath, ownFolders }: Place,
+  { workspace }: SandboxSpec,
+): Promise<Repository | "none" | undefined> {
+  if (workspace?.mode !== "copy-on-write") return undefined;
+  const linked = await findLinkedWorktree(workspace);
+  if (linked === undefined || linked === "none") return linked;
+  try {
+    return { ...linked, pinned: await pinFolder(boxdPath, linked.repository, sensitivePlaces(ownFolders)) };
+  } catch (error) {
+    if (SandboxerError.is(error) && error.code === "permission_denied") return "none";
+    throw error;
+  }
+}
+
+/** The objects of the repository, as the sandbox's user's and read-only. */
+export function withObjects(
+  root: Root,
+  { repository, inside }: Repository,
+  ownFolders: readonly string[],
+): Root {
+  const source = join(repository, "objects");
+  const mount = { source, target: `${inside}/${OBJECTS}`, readOnly: true, judged: true, owned: true };
+  return { ...root, ...sensitivePlaces(ownFolders), mounts: [...root.mounts, mount] };
+}
+
+/**
+ * Everything else of it is copied to where `.git` leads, so that what git writes is the sandbox's own:
+ * it is kept, copied and destroyed with its other files, and the host's repository never sees it.
+ */
+export async function seedRepository(
+  { boxdPath, dir }: Place,
+  { repository, inside, name, pinned }: Repository,
+  connection: Connection,
+  target: string,
+): Promise<void> {
+  const files = openFiles(connection);
+  const { uid, gid } = await files.stat(".", { follow: true });
+  const paths = await entriesOf(repository, [...COPIED, "worktrees", `worktrees/${name}`]);
+  const leaving = { paths, gone: [], owner: { uid, gid }, prefix: inside.replace(/^\/+/, "") };
+  const stream = await connection.open("unpack", { path: "/", layer: true, owner: true });
+  await upload(stream, hostFolder(boxdPath, dir, pinned).pack(leaving));
+  const write = (path: string, line: string) =>
+    files.write(`${inside}/${path}`, [new TextEncoder().encode(`${line}\n`)], { parents: true });
+  await write("objects/info/alternates", `${inside}/${OBJECTS}`);
+  await write(`worktrees/${name}/gitdir`, `${target.replace(/\/+$/, "")}/.git`);
+}
+
+/** Names below the repository, folders first. Of the work trees only this one's. */
+async function entriesOf(repository: string, wanted: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  const visit = async (path: string): Promise<void> => {
+    if (found.push(path) > MOST_ENTRIES) {
+      throw new SandboxerError(
+        "payload_too_large",
+        `the repository has more than ${MOST_ENTRIES} references`,
+        {
+          hint: "Run `git pack-refs --all` in it.",
+        },
+      );
+    }
+    if (path === "worktrees") return;
+    const below = await readdir(join(repository, path), { withFileTypes: true }).catch(() => []);
+    for (const { name } of below) await visit(`${path}/${name}`);
+  };
+  for (const path of wanted) await visit(path);
+  return found;
+}
