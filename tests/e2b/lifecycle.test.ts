@@ -59,16 +59,18 @@ describe("words of E2B's lifecycle that its client says seldom", () => {
   });
 
   it("refuses what it would otherwise forget", async () => {
-    const { json } = await ask(door, "POST", "/v2/sandboxes", {
-      templateID: "base",
-      mcp: { browserbase: {} },
-    });
-    expect(json).toEqual({ code: 400, message: expect.stringContaining("mcp") });
     const { sandbox, path } = await asleep();
     const refused = await ask(door, "POST", `${path}/resume`, { timeout: 60, autoPause: true });
     expect(refused.json).toEqual({ code: 400, message: expect.stringContaining("autoPause") });
     expect((await ask(door, "POST", `${path}/resume`, { timeout: 60, autoPause: false })).status).toBe(201);
     await sandbox.kill();
+  });
+
+  it("leaves MCP servers to the client, which starts them inside, and ends what it could not", async () => {
+    const metadata = { of: "mcp" };
+    const asked = { ...door.options, metadata, mcp: { time: {} } as never };
+    await expect(Sandbox.create("base", asked)).rejects.toThrow("Failed to start MCP gateway");
+    expect((await ask(door, "GET", "/v2/sandboxes?metadata=of%3Dmcp")).json).toEqual([]);
   });
 
   it("tells its log in the shape that each version has, as much of it as is asked for", async () => {

@@ -30,7 +30,6 @@ export const newSandboxSchema = z.object({
     .max(16)
     .nullish(),
   iam: NOT_HERE,
-  mcp: NOT_HERE,
 });
 export type NewSandbox = z.output<typeof newSandboxSchema>;
 
