@@ -1,5 +1,6 @@
 import { type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { House } from "./house.ts";
+import { endsWithThisMachine } from "./lifecycle/ends-with-machine.ts";
 import { protect } from "./network/protect.ts";
 import { restoreInto } from "./snapshots/restore.ts";
 import { discard, fail, type Taken } from "./try-each.ts";
@@ -46,10 +47,6 @@ export async function settle(
     await discard(house, extensionId, box.ref);
     throw await fail(house, sandbox, SandboxerError.from(thrown), attempts);
   }
-}
-
-function endsWithThisMachine({ registry }: House, { spec }: Sandbox, extensionId: string): boolean {
-  return spec.persistence === "ephemeral" && registry.get(extensionId).manifest.endsWithThisMachine === true;
 }
 
 /** Recorded on the sandbox, in its receipt and in the event of its creation. */

@@ -1,6 +1,7 @@
 import { isOver, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { House } from "../house.ts";
 import { ask, callContext } from "../registry/registry.ts";
+import { endsWithThisMachine } from "./ends-with-machine.ts";
 
 const DESTROY_PATIENCE_MS = 60_000;
 
@@ -53,6 +54,7 @@ async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox
   const ended = await house.store.finishDestroy({
     sandboxId,
     atMs: endedAtMs,
+    endsWithThisMachine: endsWithThisMachine(house, sandbox, extensionId),
     principalId: wish.principalId,
   });
   house.pass("destroy.finished");

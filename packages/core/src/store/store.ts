@@ -20,9 +20,9 @@ export type { Viewer } from "./viewer.ts";
  * is deliberately no `transaction(fn)`: a networked database could not offer it to this code.
  *
  * What has been answered outlives a power cut, but for `beginCreate`, `beginDestroy`,
- * `ensureAttachment`, `appendEvents` and the `settleCreate` of what a power cut ends: they outlive
- * this process when they are answered, and a power cut a moment later. docs/decisions/0005 says
- * why that is enough.
+ * `ensureAttachment`, `appendEvents` and, of what a power cut ends, the `settleCreate` and a
+ * `finishDestroy` that charges nothing: they outlive this process when they are answered, and a power
+ * cut a moment later. docs/decisions/0005 says why that is enough.
  */
 export interface Store
   extends KeyStore,
@@ -194,6 +194,8 @@ export interface BeginDestroy {
 }
 
 export interface EndSandbox {
+  /** A power cut ends it, so an end that costs nothing is told of before the disk has it. */
+  readonly endsWithThisMachine?: boolean;
   readonly sandboxId: string;
   readonly atMs: number;
   /** Left out, the reason already on the row stands. */

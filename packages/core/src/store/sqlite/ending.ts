@@ -9,7 +9,7 @@ type EndingCommands = Pick<Store, "failCreate" | "beginDestroy" | "finishDestroy
 type End = "destroyed" | "expired" | "failed" | "lost";
 
 export function endingCommands(connection: Connection): EndingCommands {
-  const { prepare, commit, commitSoon } = connection;
+  const { prepare, commit, commitSoon, onDisk } = connection;
   return {
     async failCreate(end) {
       return commit(() => endSandbox(connection, ["provisioning"], end, () => "failed"));
@@ -36,7 +36,13 @@ export function endingCommands(connection: Connection): EndingCommands {
     },
 
     async finishDestroy(end) {
-      return commit(() => endSandbox(connection, ["destroying"], end, ({ ending }) => ending ?? "destroyed"));
+      const ended = commitSoon(() =>
+        endSandbox(connection, ["destroying"], end, ({ ending }) => ending ?? "destroyed"),
+      );
+      // What a power cut ends is over by one, too; only what it cost has to be known for certain.
+      const isToldAtOnce = end.endsWithThisMachine && ended?.costMicroUsd === 0;
+      if (!isToldAtOnce) await onDisk();
+      return ended;
     },
 
     async markGone(end) {

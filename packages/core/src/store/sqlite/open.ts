@@ -16,6 +16,8 @@ export interface Connection {
   commit<T>(work: () => T): Promise<T>;
   /** The same without the wait: outlives this process at once, and a power cut a moment later. */
   commitSoon<T>(work: () => T): T;
+  /** The wait by itself, for all that was committed before. */
+  onDisk(): Promise<void>;
   /** The same for events alone, which nothing that is remembered is made of. */
   append(work: () => void): void;
   /**
@@ -80,6 +82,10 @@ export function openConnection(path: string, { syncsAtClose = false }: OpenOptio
   };
 
   const logSync = openLogSync(`${path}-wal`);
+  const onDisk = async (): Promise<void> => {
+    if (syncsAtClose) logSync.start();
+    else await logSync.reached();
+  };
 
   write(() => migrate(db));
   forgetChangedKeys(db, memory);
@@ -88,8 +94,7 @@ export function openConnection(path: string, { syncsAtClose = false }: OpenOptio
     write,
     async commit(work) {
       const result = writeAhead(work);
-      if (syncsAtClose) logSync.start();
-      else await logSync.reached();
+      await onDisk();
       return result;
     },
     commitSoon(work) {
@@ -101,6 +106,7 @@ export function openConnection(path: string, { syncsAtClose = false }: OpenOptio
       transact(work);
       logSync.start();
     },
+    onDisk,
     remember: memory.remember,
     async close() {
       await logSync.close();

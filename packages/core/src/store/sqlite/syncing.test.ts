@@ -80,6 +80,40 @@ it("RE-12 tells at once only of what a power cut ends; its row outlives this pro
   await Promise.all(waiting);
 });
 
+it("RE-12 tells at once of the end of what a power cut ends, where it cost nothing", async () => {
+  const path = newPath();
+  const store = openStore(path);
+  onTestFinished(letGo);
+  const begin = async (microUsdPerHour: number) => {
+    const begun = beginCreateOf({ orgId });
+    const { id: sandboxId } = begun.sandbox;
+    await store.beginCreate(begun);
+    await store.settleCreate({ ...settleOf(sandboxId), microUsdPerHour });
+    await store.beginDestroy({ sandboxId, ending: "destroyed", reason: "it", atMs: 3_000 });
+    return sandboxId;
+  };
+  const [free, priced, lasting] = [await begin(0), await begin(3_600_000), await begin(0)];
+  disk.isSlow = true;
+  const told: string[] = [];
+  const finish = async (sandboxId: string, endsWithThisMachine: boolean) => {
+    await store.finishDestroy({ sandboxId, atMs: 4_000, endsWithThisMachine });
+    told.push(sandboxId);
+  };
+
+  await finish(free, true);
+  const other = new DatabaseSync(path, { readOnly: true });
+  onTestFinished(() => other.close());
+  const row = other.prepare("SELECT state FROM sandboxes WHERE id = ?").get(free);
+  expect(row).toEqual({ state: "destroyed" });
+
+  const waiting = [finish(priced, true), finish(lasting, false)];
+  await vi.waitUntil(() => disk.asked.length > 0);
+  for (let turns = 0; turns < 10; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(told).toEqual([free]);
+  letGo();
+  await Promise.all(waiting);
+});
+
 it("RE-12 brings to the disk soon what was told before it was there", async () => {
   const store = openStore(newPath());
   onTestFinished(letGo);
