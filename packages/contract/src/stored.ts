@@ -2,13 +2,13 @@ import { z } from "zod";
 
 /** Something that takes room on the disk of an extension's host, or on the shelf. */
 export const storedSchema = z.strictObject({
-  kind: z.enum(["sandbox", "layer", "snapshot"]),
+  kind: z.enum(["sandbox", "layer", "snapshot", "image", "setup", "volume"]),
   id: z.string(),
-  /** What it takes, shared blocks counted for each. */
+  /** What it takes, shared blocks counted for each; layers of images count for the first that has them. */
   bytes: z.int().nonnegative(),
   /** Sandboxes that need it; of a sandbox, none. */
   usedBy: z.array(z.string()),
-  /** Whether `prune` would remove it. */
+  /** Whether `store prune` would remove it. */
   prunable: z.boolean(),
   note: z.string().optional(),
 });

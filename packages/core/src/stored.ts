@@ -12,13 +12,15 @@ import { authorizeOrgs } from "./orgs.ts";
 import { parse } from "./parse.ts";
 import { ask, callContext } from "./registry/registry.ts";
 import { shelfOf } from "./snapshots/shelf-of.ts";
+import { volumesStored } from "./volumes/stored.ts";
 
 const PATIENCE_MS = 60_000;
 
 /** What takes room, and who needs it. Of all tenants, so it is the operator's to see. */
 export async function listStored(house: House, principal: Principal): Promise<StoreReport> {
   await authorizeOrgs(house, principal);
-  return report([...(await extensionsStore(house)), ...(await snapshotsStored(house))]);
+  const volumes = await volumesStored(house, await house.store.listUnfinished());
+  return report([...(await extensionsStore(house)), ...(await snapshotsStored(house)), ...volumes]);
 }
 
 /** Removes what nobody needs: snapshots without a name whose sandbox is over. */

@@ -8,7 +8,9 @@ export function register(program: Command): void {
     .description("what takes room here, and who needs it; for the operator");
   store
     .command("ls", { isDefault: true })
-    .description("list sandboxes, the layers they share, and snapshots, with what each takes")
+    .description(
+      "list sandboxes, the layers they share, snapshots, images, setups and volumes, with what each takes",
+    )
     .option("--json", "print everything")
     .addHelpText("after", "\nExample:\n  $ sandboxer store ls")
     .action(ls);

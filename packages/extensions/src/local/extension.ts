@@ -113,7 +113,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
     metrics: metricsThrough(hold),
     images: { ...store, ...withoutPool(store, pool) },
     network: { door: (ref) => ({ socketPath: hold.socketOf(ref) }) },
-    stored: () => storedIn(dir, hold),
+    stored: () => storedIn(dir, hold, store),
     close: () => closeAll(store, pool, hold),
   };
 }

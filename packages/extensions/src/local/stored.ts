@@ -3,13 +3,18 @@ import { join } from "node:path";
 import { type Points, pointsSchema, SandboxerError, type Stored } from "@sandboxer/contract";
 import { Connection, dial } from "../_kit/boxd/index.ts";
 import type { Hold } from "./hold.ts";
+import type { ImageStore } from "./images/store.ts";
 
 const BLOCK_BYTES = 512;
 /** Points are told of by the sandbox itself, and a report does not wait for one that is silent. */
 const PATIENCE_MS = 2_000;
 
-/** What sandboxes and the layers that they share take on this machine. */
-export async function storedIn(dir: string, hold: Hold): Promise<Stored[]> {
+/** What sandboxes, the layers that they share, images and setups take on this machine. */
+export async function storedIn(
+  dir: string,
+  hold: Hold,
+  images: Pick<ImageStore, "stored">,
+): Promise<Stored[]> {
   const { boxes } = (await hold.call("list")) as { boxes: Record<string, unknown>[] };
   const users = (layer: string) =>
     boxes.filter(({ layers }) => Array.isArray(layers) && layers.includes(layer)).map(({ id }) => String(id));
@@ -29,8 +34,11 @@ export async function storedIn(dir: string, hold: Hold): Promise<Stored[]> {
     usedBy: users(id),
     prunable: false,
   }));
-  return Promise.all([...sandboxes, ...layers]);
+  const lying = boxes.map(({ id, lowers }) => ({ id: String(id), lowers: texts(lowers) }));
+  return [...(await Promise.all([...sandboxes, ...layers])), ...(await images.stored(lying))];
 }
+
+const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
 
 /** What lies beside the layer of a copy-on-write workspace, on the sandbox's own disk: part of its bytes. */
 async function aboutPoints(box: Record<string, unknown>, hold: Hold): Promise<string[]> {

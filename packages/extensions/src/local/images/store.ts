@@ -1,4 +1,10 @@
-import { type CreateContext, type ImagesFacet, type PullContext, SandboxerError } from "@sandboxer/contract";
+import {
+  type CreateContext,
+  type ImagesFacet,
+  type PullContext,
+  SandboxerError,
+  type Stored,
+} from "@sandboxer/contract";
 import type { Sensitive } from "../../_kit/sensitive.ts";
 import { identifyHost } from "../host-image.ts";
 import type { Made } from "../root.ts";
@@ -8,6 +14,7 @@ import { pullImage } from "./pull.ts";
 import { parseReference } from "./reference.ts";
 import { createRemoval } from "./removal.ts";
 import type { ImageRecord } from "./shelf.ts";
+import { type Lying, storedImages } from "./stored.ts";
 import { imageOfTarball } from "./tarball.ts";
 import { prepareTrimmings } from "./trimmings.ts";
 
@@ -18,6 +25,8 @@ export interface ImageStore extends ImagesFacet {
   madeOfTarball(path: string): Promise<Made>;
   /** The folder with what is kept of a setup. */
   treeOfSetup(key: string): Promise<string | undefined>;
+  /** What is kept here, for who lies on it. */
+  stored(lying: readonly Lying[]): Promise<Stored[]>;
   /** Clears away what a process left that died. */
   sweep(): Promise<void>;
   close(): void;
@@ -81,6 +90,7 @@ export function openImageStore(options: StoreOptions, sensitive: Sensitive): Ima
       const layer = await setups.find(key);
       return layer === undefined ? undefined : layers.treeOf(layer);
     },
+    stored: (lying) => storedImages(ground, lying),
     async sweep() {
       // It may have had layers already that nothing leads to.
       if (await aside.sweep()) await removal.clear();
