@@ -1,27 +1,53 @@
-/** Single versions of a series that is mended, each with a fault that whoever is in a sandbox can reach. */
+/** Versions with a fault that whoever is in a sandbox can reach, by the series that have or had it. */
 interface FaultyKernel {
-  /** As kernel.org counts them; those between are taken to have it too. */
-  readonly first: string;
-  readonly last: string;
+  /** First and last of each series, as kernel.org counts them; those between have it too. */
+  readonly versions: readonly (readonly [first: string, last: string])[];
   /** How `uname -r` of a distribution begins that says the series alone. */
-  readonly releases: readonly string[];
+  readonly releases?: readonly string[];
   /** When this was looked up: of later versions nothing is known. */
   readonly asOf: string;
   readonly why: string;
   readonly instead: string;
 }
 
+/** The last of a series that is given up. */
+const GIVEN_UP = 999;
+
 const FAULTY_KERNELS: readonly FaultyKernel[] = [
   {
+    versions: [
+      ["5.15.0", "5.15.24"],
+      ["5.16.0", "5.16.10"],
+    ],
+    asOf: "2026-11",
+    why: "who can read a file can change it for everybody (CVE-2022-0847), so shared layers and this machine's programs",
+    instead: "Start another kernel: 5.15.25, 5.16.11 or newer of the same series.",
+  },
+  {
+    versions: [
+      ["6.1.0", "6.1.36"],
+      ["6.2.0", `6.2.${GIVEN_UP}`],
+      ["6.3.0", "6.3.10"],
+      ["6.4.0", "6.4.0"],
+    ],
+    asOf: "2026-11",
+    why: "whoever maps memory can take the kernel over (CVE-2023-3269)",
+    instead: "Start another kernel: 6.1.37, 6.3.11, 6.4.1 or newer of the same series.",
+  },
+  {
     // Seen with Debian's 6.1.192-1, and not with its 6.1.190-1.
-    first: "6.1.191",
-    last: "6.1.192",
+    versions: [["6.1.191", "6.1.192"]],
     releases: ["6.1.0-55-"],
     asOf: "2026-11",
     why: "where memory is short, whoever makes a folder on an ext4 crashes it (NULL in ext4_mb_load_buddy_gfp)",
     instead: "Start another kernel: Debian's 6.1.190 (6.1.0-54) or one of 6.12 does not have this fault.",
   },
 ];
+
+/** Behind the number of the build: before it, the same word tells of the compiler. */
+const COUNTS_ITSELF = /#.*\bDebian (\d+(?:\.\d+)+)/;
+/** As in 5.15.0-91-generic: which corrections are in it, its distribution alone knows. */
+const SERIES_ALONE = /^\d+\.\d+\.0-\d/;
 
 export interface KernelFault {
   readonly message: string;
@@ -33,10 +59,12 @@ export function kernelFault(said: string | undefined): KernelFault | undefined {
   const text = said ?? "";
   const release = /^(?:Linux version )?(\d\S*)/.exec(text)?.[1] ?? "";
   // Debian's releases say the series, and what was built only behind that.
-  const version = partsOf(/\bDebian (\d+(?:\.\d+)+)/.exec(text)?.[1] ?? release);
+  const version = partsOf(COUNTS_ITSELF.exec(text)?.[1] ?? release);
+  const isCounted = COUNTS_ITSELF.test(text) || !SERIES_ALONE.test(release);
   const found = FAULTY_KERNELS.find(
-    ({ first, last, releases }) =>
-      releases.some((begin) => release.startsWith(begin)) || isWithin(version, partsOf(first), partsOf(last)),
+    ({ versions, releases = [] }) =>
+      releases.some((begin) => release.startsWith(begin)) ||
+      (isCounted && versions.some(([first, last]) => isWithin(version, partsOf(first), partsOf(last)))),
   );
   if (!found) return undefined;
   const name = release || version.join(".");

@@ -63,7 +63,7 @@ async function findKernel(): Promise<Finding> {
   // Overlay mounts inside a user namespace came with 5.11, mount_setattr with 5.12.
   const ok = major > 5 || (major === 5 && minor >= 12);
   const said = { id: "local.kernel", message: `kernel ${release}` };
-  return ok ? { ...said, ok } : { ...said, ok, fix: "Use a kernel of 5.12 or newer." };
+  return ok ? { ...said, ok } : { ...said, ok, fix: "Use a kernel of 5.15 or newer." };
 }
 
 async function findBoxdBinary(path: string, isHolding: () => Promise<boolean>): Promise<Finding> {
