@@ -61,6 +61,31 @@ describe("workspaces through the gateway", () => {
     expect(log.some(({ type }) => type === "workspace.rolled-back")).toBe(true);
   });
 
+  it("writes down who went past what is kept from sandboxes, and to which folder", async () => {
+    const source = join(home, "home");
+    const asked = { source, mode: "read-only" } as const;
+    const denied = client.sandboxes.create({ workspace: asked });
+    await expect(denied).rejects.toMatchObject({
+      code: "policy_denied",
+      hint: expect.stringContaining("--allow-sensitive"),
+    });
+    const { id, info } = await client.sandboxes.create({ workspace: { ...asked, allowSensitive: true } });
+    expect(info.spec.workspace).toMatchObject({ source, allowSensitive: true });
+    const events = await client.events.list({ limit: 1000 });
+    const said = events.filter(({ data }) => Object(data.workspace).allowSensitive === true);
+    expect(said).toMatchObject([
+      {
+        type: "sandbox.requested",
+        sandboxId: id,
+        principalId: expect.any(String),
+        data: { workspace: { source } },
+      },
+    ]);
+    const receipt = await client.sandboxes.get(id).then((sandbox) => sandbox.receipt());
+    expect(receipt.why.bestEffort).toContainEqual(expect.stringMatching(/not judged.*allowSensitive/));
+    await (await client.sandboxes.get(id)).destroy();
+  });
+
   it("AZ-2 gives no folder to a key without that right, and lets it apply nothing", async () => {
     const { apiKey } = await client.keys.create({ role: "operator" });
     const operator = clientOf(apiKey);

@@ -26,7 +26,7 @@ export async function settle(
       claimed,
       endsWithThisMachine: endsWithThisMachine(house, sandbox, extensionId),
       location,
-      bestEffort: [...box.bestEffort, ...unsafe],
+      bestEffort: [...box.bestEffort, ...unsafe, ...unjudged(sandbox)],
       startedAtMs: house.clock.nowMs(),
       expiresAtMs,
       coveredUntilMs: Math.min(expiresAtMs, triedAtMs + house.holdSliceMs),
@@ -53,4 +53,10 @@ export async function settle(
 async function unsafeOf(house: House, extensionId: string): Promise<string[]> {
   const unsafe = await house.registry.toleratedOf(extensionId);
   return unsafe.map((sentence) => `unsafe runtime: ${sentence}`);
+}
+
+/** A folder that nothing was kept from, because somebody said so. */
+function unjudged({ spec: { workspace } }: Sandbox): string[] {
+  if (!workspace?.allowSensitive) return [];
+  return [`workspace: ${workspace.source} was not judged, because allowSensitive is set`];
 }
