@@ -67,6 +67,68 @@ describe("kill -9 of the gateway", () => {
     await expectNothingLeft(home);
   });
 
+  /** A home with a snapshot of its own, and that as one file; then without it. */
+  const exported = async (home: string): Promise<Uint8Array[]> => {
+    const { client, end } = await startGateway(home);
+    const source = await client.sandboxes.create({ ttlMs: 60_000 });
+    await sh(source, "echo one > ~/file; head -c 6000000 /dev/urandom > ~/large");
+    const { id } = await source.snapshot();
+    await source.destroy();
+    const parts: Uint8Array[] = [];
+    for await (const part of await client.snapshots.export(id)) parts.push(part);
+    await client.snapshots.delete(id);
+    expect(await end("SIGTERM")).toBe(0);
+    return parts;
+  };
+  /** What is there after the next start, which must be all of it or nothing; then it is taken in anew. */
+  const expectWholeOrNone = async (home: string, count: number, parts: Uint8Array[]) => {
+    const { client, end } = await startGateway(home);
+    const found = await client.snapshots.list();
+    expect(found).toHaveLength(count);
+    expect(drafts(home)).toEqual([]);
+    const again = await client.snapshots.import(parts);
+    for (const { id } of [...found, again]) {
+      const restored = await client.sandboxes.create({ from: id });
+      expect(await sh(restored, "cat ~/file; wc -c < ~/large")).toBe("one\n6000000\n");
+      await restored.destroy();
+      await client.snapshots.delete(id);
+    }
+    expect(await end("SIGTERM")).toBe(0);
+    await expectNothingLeft(home);
+  };
+
+  it.each([
+    ["snapshot.drafted", 0],
+    ["snapshot.placed", 1],
+  ] as const)("RE-3 at %s of an import leaves the snapshot or none", async (place, count) => {
+    const home = makeHome(onTestFinished);
+    const parts = await exported(home);
+    const doomed = await startDoomed(home, place);
+    await expectDeathAt(doomed, place, doomed.client.snapshots.import(parts));
+    await expectWholeOrNone(home, count, parts);
+  });
+
+  it("RE-3 while an import comes in leaves nothing of it", async () => {
+    const home = makeHome(onTestFinished);
+    const parts = await exported(home);
+    const gateway = await startGateway(home);
+    const over = new AbortController();
+    async function* half() {
+      const all = Buffer.concat(parts);
+      // More than a client sends in one piece.
+      for (let at = 0; at < all.length / 2 + 65_536; at += 65_536) yield all.subarray(at, at + 65_536);
+      // The rest does not come while anybody listens.
+      await new Promise((resolve) => over.signal.addEventListener("abort", resolve, { once: true }));
+    }
+    const coming = gateway.client.snapshots.import(half()).catch((error) => error);
+    await expect.poll(() => drafts(home), { timeout: 60_000 }).not.toEqual([]);
+    await gateway.end("SIGKILL");
+    over.abort();
+    expect(await coming).toBeInstanceOf(Error);
+    expect(drafts(home), "control: it was in the middle").not.toEqual([]);
+    await expectWholeOrNone(home, 0, parts);
+  });
+
   it("RE-1 at fork.frozen leaves the sandbox with its files, and no copy", async () => {
     const home = makeHome(onTestFinished);
     const doomed = await startDoomed(home, "fork.frozen");

@@ -82,6 +82,7 @@ export async function importSnapshot(
     await unpackLayout(dir, source, roomFor(shelf.mostBytes));
     const { layers, ...said } = await verifyLayout(dir, (key) => key === own || key === trust);
     for (const layer of layers) for await (const _ of readLayer(dir, layer));
+    house.pass("snapshot.drafted");
     return { ...said, bytes: layers.reduce((sum, { size }) => sum + size, 0) };
   });
   try {
