@@ -1,8 +1,8 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
@@ -237,6 +237,22 @@ describe("color on a terminal", () => {
     expect(shown).toContain("no sandbox nobody");
     expect(shown.includes("\x1b[31merror:")).toBe(isColored);
     expect(shown.includes("\x1b[")).toBe(isColored);
+  });
+});
+
+describe("a home that cannot be one", () => {
+  it.each([
+    ["a file", "/etc/passwd"],
+    ["a folder that takes none", "/proc/nosuch/home"],
+    ["a link that leads nowhere", "dangling"],
+  ])("%s is named, with what to set, and waited for by nobody", async (_, at) => {
+    await symlink("/nosuch/disk", join(home, "dangling")).catch(() => {});
+    const lost = cliOf(resolve(home, at));
+    for (const args of [["ls"], ["run", "--", "true"], ["up", "--port", "0"]]) {
+      const { code, stderr } = await lost.run(args);
+      expect(stderr, args[0]).toMatch(/cannot be this installation's home: E[A-Z]+\nhint: .*SANDBOXER_HOME/);
+      expect([66, 73], args[0]).toContain(code);
+    }
   });
 });
 

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { SandboxerError } from "@sandboxer/contract";
 import { backupSqliteStore, restoreSqliteStore } from "@sandboxer/core";
-import { makeHome } from "./home.ts";
 import { lockHome } from "./lock.ts";
+import { makeHome } from "./make-home.ts";
 
 /** Keys, sandboxes, money and the log, as they are at one moment; a gateway may go on meanwhile. */
 export async function backupHome(home: string, to: string, draft: string): Promise<void> {

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { SandboxerError } from "@sandboxer/contract";
-import { makeHome } from "./home.ts";
 import { lockHome } from "./lock.ts";
+import { makeHome } from "./make-home.ts";
 
 /** The steps of making one, between which a test ends the process. */
 export const STORE_FAIL_POINTS = [

@@ -1,15 +1,10 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
 /** Where one installation keeps everything. Light to import: the CLI looks here before it loads more. */
 export function homeDirectory(): string {
   return process.env.SANDBOXER_HOME || join(homedir(), ".sandboxer");
-}
-
-export function makeHome(home: string): void {
-  mkdirSync(home, { recursive: true, mode: 0o700 });
-  chmodSync(home, 0o700);
 }
 
 /** The root key, where this home has one. SANDBOXER_API_KEY goes before it. */
