@@ -211,10 +211,13 @@ describe("mistakes", () => {
     [["images", "import", "/nosuch/x.tar"], 66, "/nosuch/x.tar"],
     [["snapshots", "export", "snp_x", "/nosuch/x.tar"], 66, "/nosuch"],
     [["backup", "/nosuch/x.db"], 66, "/nosuch"],
+    [["restore", "nosuch"], 66, "`sandboxer snapshots` shows"],
+    [["keys", "revoke", "nosuch"], 66, "`sandboxer keys` shows"],
+    [["volumes", "rm", "nosuch"], 66, "`sandboxer volumes` shows"],
   ])("%j says what to do instead", async (args, code, said) => {
     expect(await cli.run(args)).toMatchObject({ code, stderr: expect.stringContaining(said), stdout: "" });
     // Behind the command's own name, which may be two words.
-    const at = ["budget", "snapshots", "images", "route"].includes(args[0] ?? "") ? 2 : 1;
+    const at = ["budget", "snapshots", "images", "route", "keys", "volumes"].includes(args[0] ?? "") ? 2 : 1;
     const asJson = await cli.run(args.toSpliced(at, 0, "--json"));
     expect(JSON.parse(asJson.stderr)).toMatchObject({
       error: { code: expect.any(String), hint: expect.any(String) },

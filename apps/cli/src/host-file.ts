@@ -42,7 +42,7 @@ export async function needNothingAt(path: string): Promise<void> {
   });
 }
 
-function aboutPath(path: string, error: NodeJS.ErrnoException): unknown {
+export function aboutPath(path: string, error: NodeJS.ErrnoException): unknown {
   const code = MEANINGS[error.code ?? ""];
   if (!code) return error;
   const hint = "Check the path; it is one of this machine's.";

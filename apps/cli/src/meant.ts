@@ -4,6 +4,9 @@ import { nearest } from "./nearest.ts";
 /** As every way in says it of a sandbox that is not there, or not the caller's. */
 const NO_SANDBOX = /^no sandbox (\S+)$/;
 
+/** What else is named by people, and the command that shows what there is. */
+const OTHERS = /^no (snapshot|key|volume) \S+$/;
+
 /** Runs the work; where it names a sandbox that is not there, the hint names the one that was meant. */
 export async function withMeant<T>(
   work: () => Promise<T>,
@@ -12,6 +15,11 @@ export async function withMeant<T>(
   try {
     return await work();
   } catch (error) {
+    const [, kind] = (SandboxerError.is(error) && OTHERS.exec(error.message)) || [];
+    if (SandboxerError.is(error) && kind !== undefined) {
+      const hint = `\`sandboxer ${kind}s\` shows what there is.`;
+      throw new SandboxerError(error.code, error.message, { hint, details: error.details, cause: error });
+    }
     const [, word] = (SandboxerError.is(error) && NO_SANDBOX.exec(error.message)) || [];
     if (!SandboxerError.is(error) || word === undefined) throw error;
     // What is asked for help may fail as well; then the first error says enough.

@@ -115,8 +115,6 @@ async function typeOf(files: Files, path: string, options: Options): Promise<str
 /** This machine's own errors, in the words of the error table. */
 function explain(path: string) {
   return async (cause: NodeJS.ErrnoException): Promise<never> => {
-    const { SandboxerError } = await import("@sandboxer/contract");
-    const code = cause.code === "ENOENT" ? "path_not_found" : "permission_denied";
-    throw new SandboxerError(code, `${path}: ${cause.code}`, { cause });
+    throw (await import("../host-file.ts")).aboutPath(path, cause);
   };
 }
