@@ -3,13 +3,13 @@ import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, symlink, writeFile } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { draftFor } from "../../apps/cli/src/draft.ts";
 import { landArchive } from "../../apps/cli/src/tar/land.ts";
 import { requires } from "../capabilities/requires.ts";
 import { removeEngine } from "../conformance/remove-engine.ts";
 import { archiveOf, paxOf } from "../security/archive.ts";
-import { cliOf, end } from "./cli-process.ts";
+import { cliOf, end, firstLine } from "./cli-process.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
 
@@ -91,6 +91,23 @@ describe("copying from the command line", () => {
       expect((await cli.run([...args, join(folder, name)])).stderr).toBe("");
     }
     expect((await readdir(folder)).sort()).toEqual(["file", "home.db", "shot.tar"]);
+  });
+
+  it("says that a disk of this machine is full, and leaves nothing half on it", async () => {
+    const gateway = cli.start(["up", "--port", "0", "--json"]);
+    onTestFinished(() => void gateway.kill("SIGKILL"));
+    await firstLine(gateway);
+    await sh("head -c 4000000 /dev/zero > large");
+    const disk = join(home, "small-disk");
+    await mkdir(disk);
+    // The gateway is outside: what is mounted here is seen by the command alone.
+    const words = `mount -t tmpfs -o size=1m none ${disk} && { ${cli.commandLine(["cp", "box:large", `${disk}/large`])}; echo "code=$?"; ls ${disk} | wc -l; }`;
+    const { stdout, stderr } = await promisify(execFile)("unshare", ["-rm", "sh", "-c", words], {
+      env: cli.environment,
+    });
+    expect(stderr).toMatch(/^error: cannot use .*large: ENOSPC\nhint: Free some space/);
+    expect(stdout).toBe("code=74\n0\n");
+    expect(await end(gateway, "SIGTERM")).toBe(0);
   });
 
   it("takes a folder in and out, the same", async () => {

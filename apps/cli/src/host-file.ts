@@ -11,6 +11,8 @@ const MEANINGS: Readonly<Record<string, ErrorCode>> = {
   EACCES: "permission_denied",
   EPERM: "permission_denied",
   EROFS: "permission_denied",
+  ENOSPC: "storage_full",
+  EDQUOT: "storage_full",
 };
 
 /** A file of this machine, opened before anything else begins. */
@@ -42,9 +44,13 @@ export async function needNothingAt(path: string): Promise<void> {
   });
 }
 
+/** An error of this machine's in the words of the error table; any other as it is. */
 export function aboutPath(path: string, error: NodeJS.ErrnoException): unknown {
   const code = MEANINGS[error.code ?? ""];
   if (!code) return error;
-  const hint = "Check the path; it is one of this machine's.";
+  const isFull = code === "storage_full";
+  const hint = isFull
+    ? "Free some space, or name another place."
+    : "Check the path; it is one of this machine's.";
   return new SandboxerError(code, `cannot use ${path}: ${error.code}`, { hint, cause: error });
 }

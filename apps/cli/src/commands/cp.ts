@@ -99,7 +99,7 @@ async function writeWhole(path: string, data: AsyncIterable<Uint8Array>, mode: n
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
-    throw error;
+    await explain(path)(error as NodeJS.ErrnoException);
   } finally {
     await file.close();
   }

@@ -74,7 +74,7 @@ async function exportTo(
 ): Promise<void> {
   const { withClient } = await import("../connect.ts");
   const { counted } = await import("../progress.ts");
-  const { needFolderOf, needNothingAt } = await import("../host-file.ts");
+  const { aboutPath, needFolderOf, needNothingAt } = await import("../host-file.ts");
   const { draftFor } = await import("../draft.ts");
   await needFolderOf(path);
   if (!force) await needNothingAt(path);
@@ -87,6 +87,8 @@ async function exportTo(
       await file.sync();
       if (!force) await needNothingAt(path);
       await rename(draft, path);
+    } catch (error) {
+      throw aboutPath(path, error as NodeJS.ErrnoException);
     } finally {
       await file.close();
       await rm(draft, { force: true });
