@@ -83,10 +83,12 @@ export function openUpstream(destination: Destination, trust: SecureContext, ser
       });
       const outcome = new Promise<Outcome>((resolve, reject) => {
         outgoing.once("response", (answer) => resolve({ kind: "answer", answer }));
-        outgoing.once("upgrade", (answer, socket, first) =>
-          resolve({ kind: "upgrade", answer, socket, first }),
-        );
-        outgoing.once("error", reject);
+        outgoing.once("upgrade", (answer, socket, first) => {
+          // From here on nobody hears its errors, and one that nobody hears would end the guard.
+          socket.on("error", () => socket.destroy());
+          resolve({ kind: "upgrade", answer, socket, first });
+        });
+        outgoing.on("error", reject);
       });
       outcome.catch(() => {});
       return { request: outgoing, outcome };
