@@ -182,5 +182,8 @@ print(one.recv(4096).split()[1].decode())`;
     expect(await code("/other")).toBe("403");
     expect(await code("/ws", "Upgrade: h2c")).toBe("400");
     expect((await requests()).map(({ what }) => what)).toEqual(["UPGRADE /ws"]);
+    const unasked = await curl(sandbox, "-i", "https://api.allowed.test/v1/unasked");
+    expect(text(unasked.stdout), "nor where nobody asked for one").toMatch(/^HTTP\/1\.1 502 /);
+    expect((await requests()).at(-1)?.what, "control: the far side was asked").toBe("GET /v1/unasked");
   });
 });

@@ -44,9 +44,18 @@ function contextFor(name: string): SecureContext {
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = "", url = "", rawHeaders } = request;
   const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const body = Buffer.concat(chunks).toString("latin1");
-  records.push({ kind: "request", what: `${method} ${url}`, headers: rawHeaders, body });
+  const record = (what: string) => {
+    const body = Buffer.concat(chunks).toString("latin1");
+    records.push({ kind: "request", what, headers: rawHeaders, body });
+    return body;
+  };
+  try {
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+  } catch {
+    // What broke off has come here all the same.
+    return void record(`HALF ${method} ${url}`);
+  }
+  const body = record(`${method} ${url}`);
   const big = /^\/bytes\/(\d+)$/.exec(url)?.[1];
   if (big) return void response.end(bytesOf(Number(big)));
   if (url.startsWith("/static/")) return void give(response, url.slice("/static/".length));
@@ -54,6 +63,10 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   lastKey = String(request.headers["x-api-key"] ?? lastKey);
   if (url === "/v1/messages") return void say(response, request.headers["x-api-key"] === acceptedKey);
   if (url.startsWith("/v1/reflect")) return void reflect(request, response, body);
+  if (url === "/v1/unasked")
+    return void response.socket?.write(
+      "HTTP/1.1 101 Yes\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\nwords",
+    );
   if (url.startsWith("/v1/cut/")) return void cut(url, response);
   if (url === "/drip") return void drip(response);
   if (url === "/long-head")

@@ -61,6 +61,10 @@ export async function exchange(parts: Exchange): Promise<Finished> {
     sent.catch(() => {});
     // What stops the body is the reason, and not that the far side then hears no more.
     const came = await Promise.race([outcome, sent.then(() => outcome)]);
+    if (came.kind === "upgrade" && !upgrade) {
+      came.socket.destroy();
+      throw new Error("it opens what nobody asked for");
+    }
     if (came.kind === "upgrade") return await open(parts, came);
     const masking = filled.masking(came.answer);
     const keepAlive = head.version === "HTTP/1.1" && !isClosing(head);

@@ -32,8 +32,12 @@ export async function make(parts: SessionParts, incoming: Incoming, making: Maki
   const upstream = await parts.reach({ host: asked.host, port: asked.port }, decision.cidrs);
   if (upstream instanceof Unreachable)
     return deny(upstream.message, upstream.cure && { cure: upstream.cure });
-  // While the name was looked up, the rules may have changed.
-  if (client.destroyed || !isStill(decision, parts.decide(asked))) return deny("the rules have changed");
+  // While the name was looked up, the rules may have changed, or whoever asked may have left.
+  if (!isStill(decision, parts.decide(asked))) return deny("the rules have changed");
+  if (client.destroyed) {
+    note({ ...judged, verdict: "failed", reason: "the program left" });
+    return false;
+  }
   try {
     const filled = await parts.fill(asked, head);
     const opened = () => note({ ...judged, status: 101 });
