@@ -23,6 +23,13 @@ export function answerShort(to: Duplex, status: number, message: string, hint?: 
   to.end(`${lines.join("\r\n")}\r\n\r\n${body}`);
 }
 
+/** It came to nothing after its answer had begun, so nothing more can be said. */
+export class BrokenOff extends Error {
+  constructor(cause: unknown) {
+    super("the answer breaks off", { cause });
+  }
+}
+
 /** Writes, and waits where the other side is slow. False when it has left. */
 export async function send(to: Duplex, bytes: Buffer | string): Promise<boolean> {
   if (to.destroyed || !to.writable) return false;

@@ -4,7 +4,7 @@ import type { Filled } from "../secrets/gate.ts";
 import { Refused } from "../secrets/stopped.ts";
 import type { BadFrame } from "../websocket/frames.ts";
 import { join } from "../websocket/join.ts";
-import { passOn, send, upgradeHead } from "./answer.ts";
+import { BrokenOff, passOn, send, upgradeHead } from "./answer.ts";
 import { BadRequest, type Framing, framingOf, type Head, hopByHop, valuesOf } from "./head.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Outcome, Upstream } from "./upstream.ts";
@@ -31,13 +31,6 @@ export interface Finished {
   readonly isReusable: boolean;
   /** Of a WebSocket, why it was ended from here. */
   readonly ended?: Refused | BadFrame;
-}
-
-/** It came to nothing after its answer had begun, so nothing more can be said. */
-export class BrokenOff extends Error {
-  constructor(cause: unknown) {
-    super("the answer breaks off", { cause });
-  }
 }
 
 /** Every word that goes out is written anew, so nothing is in it that was not understood. */

@@ -3,11 +3,11 @@ import type { AskedRequest, Decision } from "../policy/decide.ts";
 import { Unreachable } from "../resolve.ts";
 import { Refused, Stopped } from "../secrets/stopped.ts";
 import { BadFrame } from "../websocket/frames.ts";
-import { answerShort } from "./answer.ts";
-import { BrokenOff, exchange } from "./exchange.ts";
+import { answerShort, BrokenOff } from "./answer.ts";
+import { exchange } from "./exchange.ts";
 import { BadRequest, type Head } from "./head.ts";
 import type { Incoming } from "./incoming.ts";
-import type { RequestNote, SessionParts } from "./session.ts";
+import type { RequestNote, SessionParts } from "./session-parts.ts";
 
 export type Allowed = Exclude<Decision, { verdict: "denied" }>;
 

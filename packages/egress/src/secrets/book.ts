@@ -65,44 +65,8 @@ function lossesOf(one: GuardedSecret): Needle<Loss>[] {
 }
 
 /** A key that signs has several words, none of which leaves by itself. */
-function partsOf({ placeholder, value, signer }: GuardedSecret): Word[] {
+export function partsOf({ placeholder, value, signer }: GuardedSecret): Word[] {
   return [{ placeholder, value }, ...(signer ? [signer.secret, signer.token] : [])];
-}
-
-/** So many of them, so that one that changes every minute does not make every answer slower. */
-const MOST_FORMER = 16;
-
-/**
- * Whoever was given a value may say it long after it was rotated or taken back here, and it may still
- * open something there.
- */
-export function withFormer(
-  former: readonly Word[],
-  before: readonly GuardedSecret[],
-  now: readonly GuardedSecret[],
-): readonly Word[] {
-  const current = new Set(now.flatMap(partsOf).map(({ value }) => value));
-  const all = [...former, ...before.flatMap(partsOf)];
-  const gone = new Map(all.flatMap((word) => (current.has(word.value) ? [] : [[word.value, word] as const])));
-  gone.delete(undefined);
-  return [...gone.values()].slice(-MOST_FORMER);
-}
-
-/** Terms that no longer have a secret do not make its placeholder harmless: it is stopped from now on. */
-export function withRetired(
-  before: readonly GuardedSecret[],
-  now: readonly GuardedSecret[],
-): readonly GuardedSecret[] {
-  const known = new Set(now.map(({ placeholder }) => placeholder));
-  const retired = before.filter(({ placeholder }) => !known.has(placeholder));
-  return [...now, ...retired.map(withoutValue)];
-}
-
-function withoutValue({ value: _, signer, ...rest }: GuardedSecret): GuardedSecret {
-  if (!signer) return rest;
-  const { secret, token } = signer;
-  const bare = { secret: { placeholder: secret.placeholder }, token: { placeholder: token.placeholder } };
-  return { ...rest, signer: bare };
 }
 
 interface Cell {
