@@ -190,6 +190,30 @@ describe("keys that never enter, and sign logins", () => {
     await expect.poll(() => accepted(ours, "asked"), PATIENCE).toBe(1);
   });
 
+  it("EG-21 whoever asks and does not listen waits, and then hears everything", async () => {
+    const script = `
+import os, select, socket, struct
+one = socket.socket(socket.AF_UNIX)
+one.connect(os.environ["SSH_AUTH_SOCK"])
+one.setblocking(False)
+words = struct.pack(">IB", 1, 11) * 2000000
+sent, answers, held = 0, 0, b""
+while sent < len(words) and select.select([], [one], [], 5)[1]: sent += one.send(words[sent : sent + 65536])
+print(sent < len(words), flush=True)
+asked = sent // 5
+while answers < asked:
+    select.select([one], [], [])
+    held += one.recv(1 << 20)
+    at = 0
+    while len(held) - at >= 4 and len(held) - at >= 4 + struct.unpack_from(">I", held, at)[0]:
+        at += 4 + struct.unpack_from(">I", held, at)[0]
+        answers += 1
+    held = held[at:]
+print(answers == asked)`;
+    const { stdout, stderr } = await sandbox.run(["python3", "-c", script], { timeoutMs: 100_000 });
+    expect({ out: text(stdout), err: text(stderr) }).toEqual({ out: "True\nTrue\n", err: "" });
+  });
+
   it("a key that cannot be used is refused when it is given", async () => {
     const place = { in: "ssh" as const };
     const bindings = [{ host: "git.test", place }];

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { GuardedKey } from "@sandboxer/contract";
+import { send } from "../http/answer.ts";
 import { judgeLogin } from "./judge.ts";
 import { type Login, parseLogin } from "./login.ts";
 import { parsePrivateKey, type SigningKey } from "./private-key.ts";
@@ -52,7 +53,8 @@ export async function serveAgent(client: Duplex, parts: AgentParts): Promise<voi
         if (error instanceof Malformed) return Buffer.from([FAILURE]);
         throw error;
       });
-      client.write(string(answer));
+      // Whoever does not read its answers gets no more of them.
+      if (!(await send(client, string(answer)))) return;
     }
     if (held.length > MOST_BYTES) return void client.destroy();
   }
