@@ -63,13 +63,22 @@ export function createContext(
   }
 
   async function* lines(running: Runner, { code, env }: Cell): AsyncGenerator<Line> {
+    let how = "";
     for await (const line of linesOf(running, code, env)) {
-      yield line;
+      if (line.type === "exit") how = ` ${line.how}`;
+      else yield line;
       if (line.type === "end_of_execution") return;
     }
-    runner = undefined;
-    yield { type: "error", name: "ContextEnded", value: "the context ended", traceback: "" };
+    await forget(running);
+    const value = `the context ended${how}: its names are gone, and the next cell begins another`;
+    yield { type: "error", name: "ContextEnded", value, traceback: "" };
     yield { type: "end_of_execution" };
+  }
+
+  /** Another one may have been started meanwhile, which stays. */
+  async function forget(running: Runner | undefined): Promise<void> {
+    const known = runner;
+    if ((await known?.catch(() => undefined)) === running && runner === known) runner = undefined;
   }
 
   return {
@@ -78,8 +87,8 @@ export function createContext(
     cwd,
     restart,
     async begin(principal) {
-      await reach(principal).catch((error) => {
-        runner = undefined;
+      await reach(principal).catch(async (error) => {
+        await forget(undefined);
         throw error;
       });
     },
@@ -91,14 +100,16 @@ export function createContext(
       });
       await before;
       const stop = new AbortController();
+      let running: Runner | undefined;
       try {
         signal.throwIfAborted();
-        const running = await reach(principal);
+        running = await reach(principal);
+        const begun = running;
         const end = () => restart(principal);
-        signal.addEventListener("abort", () => interrupt(running, end, stop.signal), { once: true });
-        yield* lines(running, cell);
+        signal.addEventListener("abort", () => interrupt(begun, end, stop.signal), { once: true });
+        yield* lines(begun, cell);
       } catch (error) {
-        runner = undefined;
+        await forget(running);
         throw error;
       } finally {
         stop.abort();

@@ -1,5 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { type Principal, type Process, type ProcessInfo, SandboxerError } from "@sandboxer/contract";
+import {
+  type Exit,
+  type Principal,
+  type Process,
+  type ProcessInfo,
+  SandboxerError,
+} from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
 import { z } from "zod";
 import type { Language, Speech } from "./languages.ts";
@@ -93,7 +99,7 @@ export async function findRunner(
   return undefined;
 }
 
-/** What it says from now on, until it ends. */
+/** What it says from now on, until it ends, and how that was. */
 export async function* linesOf(
   { process, speech, events }: Runner,
   code: string,
@@ -102,7 +108,16 @@ export async function* linesOf(
   await process.writeStdin(Buffer.from(speech.say(code, env)));
   for (;;) {
     const { done, value } = await events.next();
-    if (done || value.type === "exit") return;
+    if (done) return;
+    if (value.type === "exit") {
+      yield { type: "exit", how: howOf(value.exit) };
+      return;
+    }
     yield* speech.hear(value.type, value.data);
   }
+}
+
+function howOf(exit: Exit): string {
+  if (exit.kind === "exited") return `with status ${exit.code}`;
+  return exit.kind === "signalled" ? `by ${exit.signal}` : "at its time limit";
 }

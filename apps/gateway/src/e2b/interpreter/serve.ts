@@ -88,9 +88,17 @@ async function execute(
   for (;;) {
     const came = await within(KEEPALIVE_MS, waiting);
     if (came?.done) break;
-    if (!outgoing.destroyed) outgoing.write(`${JSON.stringify(came?.value ?? { type: "keepalive" })}\n`);
+    if (!outgoing.destroyed) outgoing.write(`${inAscii(came?.value ?? { type: "keepalive" })}\n`);
     if (came) waiting = lines.next();
     await room(outgoing);
   }
   outgoing.end();
+}
+
+/** As E2B says it: its client takes the two halves of a letter that came in two parts for two letters. */
+function inAscii(line: object): string {
+  return JSON.stringify(line).replaceAll(
+    /[\u0080-\uffff]/g,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
