@@ -36,7 +36,7 @@ const asJson = (code: string, env: Readonly<Record<string, string>>) => `${JSON.
 const python: Language = {
   name: "python",
   program: "python3",
-  start: () => ({ argv: ["python3", "-u", "-c", PYTHON_RUNNER], say: asJson, hear: telling() }),
+  start: () => ({ argv: PYTHON_RUNNER, say: asJson, hear: telling() }),
   saying: (word) => `print(${JSON.stringify(word)})`,
 };
 

@@ -1,7 +1,4 @@
-/**
- * What a value looks like: what it says of itself to Jupyter, a table's columns, a figure's picture
- * and, for the common kinds, the numbers that it shows.
- */
+/** What a value looks like: what it says of itself to Jupyter, and a table's columns. */
 export const PYTHON_RESULTS = String.raw`
 MIMES = {
     "text/plain": "text", "text/html": "html", "text/markdown": "markdown", "image/svg+xml": "svg",
@@ -13,86 +10,95 @@ METHODS = {
     "_repr_jpeg_": "jpeg", "_repr_pdf_": "pdf", "_repr_latex_": "latex", "_repr_json_": "json",
     "_repr_javascript_": "javascript",
 }
+MOST_DATA = 1_000_000
+
+def cleaned(value, other=str):
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {one if isinstance(one, str) else str(cleaned(one)): cleaned(held, other) for one, held in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [cleaned(one, other) for one in value]
+    kind = type(value).__name__
+    if kind in ("NaTType", "NAType", "MaskedConstant"):
+        return None
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if hasattr(value, "tolist") and hasattr(value, "dtype"):
+        return cleaned((value.astype(str) if value.dtype.kind in "mM" else value).tolist(), other)
+    return other(value)
+
+def refused(value):
+    raise TypeError(f"{type(value).__name__} is no JSON")
 
 def plain(value):
     if isinstance(value, tuple):
         value = value[0]
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
-def formats(value):
-    found = {}
+def told(bundle):
+    found, extra = {}, {}
+    for mime, data in (bundle[0] if isinstance(bundle, tuple) else bundle or {}).items():
+        if data is not None:
+            (found if mime in MIMES else extra)[MIMES.get(mime, mime)] = cleaned(plain(data))
+    # E2B's client for JavaScript looks beside the known ones, the one for Python into a place of their own.
+    return {**found, **extra, **({"extra": extra} if extra else {})}
+
+def method_of(value, name):
+    # What has a method of any name has none of these.
+    if isinstance(value, type) or callable(getattr(value, "_no_such_method_of_anything_", None)):
+        return None
+    method = getattr(value, name, None)
+    return method if callable(method) else None
+
+def quietly(action, *given):
     try:
-        bundle = value._repr_mimebundle_() if hasattr(value, "_repr_mimebundle_") else {}
-        for mime, data in (bundle[0] if isinstance(bundle, tuple) else bundle or {}).items():
-            found[MIMES.get(mime, mime)] = plain(data)
+        return action(*given)
     except Exception:
-        pass
+        return None
+
+def said(value, name, key):
+    method = method_of(value, name)
+    data = plain(method()) if method else None
+    return cleaned(data) if isinstance(data, (dict, list) if key == "json" else str) else None
+
+def bundle_of(value):
+    method = method_of(value, "_repr_mimebundle_")
+    try:
+        return told(method()) if method else None
+    except TypeError:
+        return told(method(include=None, exclude=None))
+
+def columns(table):
+    if table.size > MOST_DATA:
+        return None
+    found = {}
+    for at in range(table.shape[1]):
+        name, again = str(table.columns[at]), 0
+        while (unique := f"{name}.{again}" if again else name) in found:
+            again += 1
+        found[unique] = [cleaned(one) for one in table.iloc[:, at].tolist()]
+    return found
+
+def formats(value):
+    found = quietly(bundle_of, value) or {}
     for name, key in METHODS.items():
-        try:
-            method = None if isinstance(value, type) else getattr(value, name, None)
-            data = method() if callable(method) else None
-            if data is not None:
-                found.setdefault(key, plain(data))
-        except Exception:
-            pass
-    pandas = sys.modules.get("pandas")
-    if pandas and isinstance(value, pandas.DataFrame):
-        found["data"] = json.loads(value.to_json(orient="columns"))
-        found["data"] = {name: list(column.values()) for name, column in found["data"].items()}
-    figure = sys.modules.get("matplotlib.figure")
-    if figure and isinstance(value, figure.Figure):
+        data = quietly(said, value, name, key) if key not in found else None
+        if data is not None:
+            found[key] = data
+    pandas, figure = sys.modules.get("pandas"), sys.modules.get("matplotlib.figure")
+    if pandas and isinstance(value, getattr(pandas, "DataFrame", ())):
+        found["data"] = quietly(columns, value)
+    elif isinstance(value, (list, dict)):
+        found.setdefault("json", quietly(cleaned, value, refused))
+    elif figure and isinstance(value, getattr(figure, "Figure", ())):
         found.update(drawn(value))
     text = found.setdefault("text", repr(value))
-    if isinstance(value, str) and len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         found["text"] = text[1:-1]
-    return found
-
-def drawn(figure):
-    import io
-    file = io.BytesIO()
-    figure.savefig(file, format="png", bbox_inches="tight")
-    found = {"png": base64.b64encode(file.getvalue()).decode()}
-    try:
-        chart = charted(figure)
-        if chart:
-            found["chart"] = chart
-    except Exception:
-        pass
-    return found
-
-def charted(figure):
-    charts = [one for one in map(chart_of, figure.axes) if one]
-    if len(charts) < 2:
-        return charts[0] if charts else None
-    title = figure._suptitle.get_text() if figure._suptitle else None
-    return {"type": "superchart", "title": title, "elements": charts}
-
-def chart_of(axes):
-    head = {"title": axes.get_title() or None}
-    plane = {**head, "x_label": axes.get_xlabel() or None, "y_label": axes.get_ylabel() or None, "x_unit": None, "y_unit": None}
-    wedges = [one for one in axes.patches if type(one).__name__ == "Wedge"]
-    if wedges:
-        parts = [{"label": one.get_label(), "angle": abs(one.theta2 - one.theta1), "radius": one.r} for one in wedges]
-        return {"type": "pie", **head, "elements": parts}
-    points = lambda xs, ys: [[plain_number(x), plain_number(y)] for x, y in zip(xs, ys)]
-    ticks = {"x_ticks": [plain_number(x) for x in axes.get_xticks()], "x_tick_labels": [t.get_text() for t in axes.get_xticklabels()],
-             "x_scale": axes.get_xscale(), "y_ticks": [plain_number(y) for y in axes.get_yticks()],
-             "y_tick_labels": [t.get_text() for t in axes.get_yticklabels()], "y_scale": axes.get_yscale()}
-    lines = [one for one in axes.lines if len(one.get_xdata()) > 1]
-    if lines:
-        return {"type": "line", **plane, **ticks, "elements": [
-            {"label": one.get_label(), "points": points(one.get_xdata(), one.get_ydata())} for one in lines]}
-    if axes.collections:
-        return {"type": "scatter", **plane, **ticks, "elements": [
-            {"label": one.get_label(), "points": points(*one.get_offsets().T)} for one in axes.collections if hasattr(one, "get_offsets")]}
-    bars = [bar for container in axes.containers for bar in container]
-    if bars:
-        labels = [t.get_text() for t in axes.get_xticklabels()]
-        return {"type": "bar", **plane, "elements": [
-            {"label": labels[at] if at < len(labels) else str(at), "value": str(plain_number(one.get_height())), "group": ""}
-            for at, one in enumerate(bars)]}
-    return None
-
-def plain_number(value):
-    return value.item() if hasattr(value, "item") else value if isinstance(value, (int, float)) else str(value)
+    return {key: data for key, data in found.items() if data is not None}
 `;

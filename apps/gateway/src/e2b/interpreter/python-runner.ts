@@ -1,181 +1,220 @@
+import { PYTHON_CHARTS } from "./python-charts.ts";
+import { PYTHON_DISPLAY } from "./python-display.ts";
+import { PYTHON_MAGICS } from "./python-magics.ts";
 import { PYTHON_RESULTS } from "./python-results.ts";
 
 /**
- * Runs cells of Python one after the other in one namespace, with the standard library alone. What
- * to run comes as lines of JSON on standard input; what becomes of it goes as lines of JSON to what
- * was standard output. Programs that cells start write to pipes, so that they cannot forge a line.
+ * Runs cells of Python one after the other in a module of their own, with the standard library alone.
+ * What to run comes as lines of JSON on standard input; what becomes of it goes as lines of JSON to
+ * what was standard output. Programs that cells start write to pipes, so that they cannot forge a
+ * line. What it calls it holds itself, and the names that cells may replace it takes from a copy.
  */
-export const PYTHON_RUNNER = String.raw`
-import ast, base64, json, os, re, sys, threading, traceback
+const RUNNER = String.raw`
+import ast, base64, builtins, codecs, fcntl, json, linecache, math, os, re, signal, threading, traceback, types
+from os import dup2, environ, read, write
 
-channel = os.fdopen(os.dup(1), "wb", buffering=0)
-lock = threading.Lock()
+encode, decode = json.JSONEncoder(allow_nan=False).encode, json.JSONDecoder().raw_decode
+LONGEST_LINE = 48 << 20
+main, home, lock = threading.get_ident(), os.getpid(), threading.Lock()
+
+def aside(fd):
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 200)
+
+channel = aside(1)
+now = types.SimpleNamespace(running=False, telling=False, late=False, last=None)
+
+def interrupted(*_):
+    if now.telling:
+        now.late = True
+    elif now.running:
+        now.running = False
+        raise KeyboardInterrupt
+
+def after_fork():
+    global lock
+    lock = threading.Lock()
+
+signal.signal(signal.SIGINT, interrupted)
+os.register_at_fork(after_in_child=after_fork)
 
 def emit(kind, **more):
-    line = json.dumps({"type": kind, **more}, default=str).encode() + b"\n"
-    with lock:
-        channel.write(line)
+    line = encode({"type": kind, **more})
+    if len(line) > LONGEST_LINE:
+        raise ValueError(f"a result of {len(line) >> 20} MiB is more than the {LONGEST_LINE >> 20} MiB that are told")
+    rest, mine = memoryview(line.encode() + b"\n"), threading.get_ident() == main
+    # Half a line would spoil the next one: whoever interrupts waits for the rest.
+    now.telling = now.telling or mine
+    try:
+        with lock:
+            while rest:
+                rest = rest[write(channel, rest):]
+    finally:
+        if mine:
+            now.telling = False
+            if now.late and now.running:
+                now.late = now.running = False
+                raise KeyboardInterrupt
 
 class Pipe:
     def __init__(self, fd, kind):
-        self.kind, self.seen, self.mark = kind, threading.Event(), os.urandom(16).hex().encode()
-        self.reader, writer = os.pipe()
-        os.dup2(writer, fd)
-        os.close(writer)
-        self.fd = fd
+        self.fd, self.kind, self.unseen, self.mark = fd, kind, threading.Lock(), os.urandom(16).hex().encode()
+        reader, writer = os.pipe()
+        self.reader, self.writer = aside(reader), aside(writer)
+        os.close(reader), os.close(writer), dup2(self.writer, fd)
+        self.stream = self.opened()
         threading.Thread(target=self.pump, daemon=True).start()
 
+    def opened(self):
+        return open(self.fd, "w", buffering=1, closefd=False, encoding="utf-8", errors="replace")
+
     def pump(self):
-        held = b""
-        while True:
-            part = os.read(self.reader, 65536)
-            if not part:
-                return
-            held += part
-            while self.mark in held:
-                before, held = held.split(self.mark, 1)
-                self.tell(before, True)
-                self.seen.set()
-            keep = self.partial(held)
+        text, held = codecs.getincrementaldecoder("utf-8")("replace"), b""
+        while part := read(self.reader, 65536):
+            *whole, held = (held + part).split(self.mark)
+            for one in whole:
+                self.tell(text.decode(one, True))
+                if self.unseen.locked():
+                    self.unseen.release()
+            sizes = range(min(len(self.mark) - 1, len(held)), 0, -1)
+            keep = next((size for size in sizes if held.endswith(self.mark[:size])), 0)
             ready, held = held[:len(held) - keep], held[len(held) - keep:]
-            held = self.tell(ready, False) + held
+            self.tell(text.decode(ready))
 
-    def partial(self, data):
-        for size in range(min(len(self.mark) - 1, len(data)), 0, -1):
-            if data.endswith(self.mark[:size]):
-                return size
-        return 0
-
-    def tell(self, data, whole):
-        text = data.decode("utf-8", "replace" if whole else "surrogateescape")
-        rest = b""
-        while not whole and text and "\udc80" <= text[-1] <= "\udcff" and len(rest) < 3:
-            rest, text = text[-1].encode("utf-8", "surrogateescape") + rest, text[:-1]
+    def tell(self, text):
         if text:
-            emit(self.kind, text=text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
-        return rest
+            emit(self.kind, text=text)
+
+    def renew(self, name):
+        try:
+            os.fstat(self.fd)
+        except OSError:
+            dup2(self.writer, self.fd)
+        if self.stream.closed:
+            replaced, self.stream = self.stream, self.opened()
+            if getattr(sys, name, None) in (replaced, None):
+                setattr(sys, name, self.stream)
 
     def drain(self):
-        self.seen.clear()
-        os.write(self.fd, self.mark)
-        self.seen.wait(10)
+        self.unseen.acquire(False)
+        write(self.writer, self.mark)
+        self.unseen.acquire(timeout=10)
 
+requests = os.fdopen(aside(0), "rb")
+dup2(os.open(os.devnull, os.O_RDONLY), 0)
 out, err = Pipe(1, "stdout"), Pipe(2, "stderr")
-sys.stdout = open(1, "w", buffering=1, closefd=False, errors="replace")
-sys.stderr = open(2, "w", buffering=1, closefd=False, errors="replace")
-sys.stdin = open(os.devnull)
-os.environ.setdefault("MPLBACKEND", "module://figures_here")
-
-${PYTHON_RESULTS}
-def show(value, main):
-    emit("result", is_main_result=main, **formats(value))
-
-def display(*values, **_):
-    for value in values:
-        show(value, False)
-
-def figures():
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    if not pyplot:
-        return
-    for number in pyplot.get_fignums():
-        figure = pyplot.figure(number)
-        emit("result", is_main_result=False, text=repr(figure), **drawn(figure))
-        pyplot.close(figure)
-
-class Figures(type(sys)):
-    def __getattr__(self, name):
-        import matplotlib.backends.backend_agg as agg
-        for key, value in vars(agg).items():
-            self.__dict__.setdefault(key, value)
-        return getattr(agg, name)
-
-sys.modules["figures_here"] = Figures("figures_here")
-sys.modules["figures_here"].show = lambda *_, **__: figures()
-
-def shell(command):
-    import subprocess
-    sys.stdout.flush()
-    subprocess.run(["/bin/bash", "-c", command], stdin=subprocess.DEVNULL)
-
-space = {"__name__": "__main__", "__builtins__": __builtins__, "display": display, "_shell": shell}
-sys.modules["__main__"].__dict__.update(space)
-space = sys.modules["__main__"].__dict__
+sys.stdout, sys.stderr, sys.stdin = out.stream, err.stream, open(os.devnull)
+module = types.ModuleType("__main__")
+space = vars(module)
+space["__builtins__"] = builtins
+sys.modules["__main__"] = module
 loop = None
 COROUTINE = 0x80
 
+${PYTHON_RESULTS}
+${PYTHON_CHARTS}
+${PYTHON_DISPLAY}
+${PYTHON_MAGICS}
 def awaited(value):
     global loop
     import asyncio
-    if loop is None:
+    if loop is None or loop.is_closed():
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
-    return loop.run_until_complete(value)
+    task = loop.create_task(value)
+    try:
+        return loop.run_until_complete(task)
+    except BaseException:
+        # One that was interrupted does not go on in the next cell.
+        if task.cancel():
+            loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
+        raise
 
-def translated(code):
-    def line(found):
-        return f"{found[1]}_shell({found[2]!r})"
-    code = re.sub(r"^([ \t]*)!(.+)$", line, code, flags=re.M)
-    return re.sub(r"^([ \t]*)%(pip .+)$", line, code, flags=re.M)
+def evaluated(tree, name, mode):
+    compiled = compile(tree, name, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    value = eval(compiled, space)
+    return awaited(value) if compiled.co_flags & COROUTINE else value
 
 def run(code, name):
-    tree = ast.parse(translated(code), name)
+    tree = parsed(code, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    def evaluate(compiled):
-        value = eval(compiled, space)
-        return awaited(value) if compiled.co_flags & COROUTINE else value
-    evaluate(compile(tree, name, "exec", flags=flags))
-    if last is None:
-        return None
-    source = code.rstrip()
-    value = evaluate(compile(ast.Expression(last.value), name, "eval", flags=flags))
-    return None if source.endswith(";") else value
+    evaluated(tree, name, "exec")
+    value = None if last is None else evaluated(ast.Expression(last.value), name, "eval")
+    return None if code.rstrip().endswith(";") else value
+
+def failed(error):
+    trace, value = error.__traceback__, "it cannot be told"
+    # How a broken cell was read is nobody's concern.
+    while trace and trace.tb_frame.f_code.co_filename in (HERE, ast.__file__):
+        trace = trace.tb_next
+    try:
+        value = str(error)
+        told = "".join(traceback.format_exception(type(error), error, trace))
+    except BaseException:
+        told = f"{type(error).__name__}: {value}"
+    emit("error", name=type(error).__name__, value=value, traceback=told)
+
+def attempt(action, *given):
+    try:
+        action(*given)
+    except BaseException as error:
+        now.running = False
+        if os.getpid() != home:
+            leave(error)
+        failed(error)
+        return False
+    return True
+
+# A child that came out of a cell ends with it, as one of any program would: the rest is its parent's.
+def leave(error):
+    if not isinstance(error, SystemExit):
+        traceback.print_exception(type(error), error, error.__traceback__)
+    for stream in (sys.stdout, sys.stderr):
+        quietly(stream.flush)
+    os._exit(0 if isinstance(error, SystemExit) else 1)
+
+def answer(code, name):
+    value = run(code, name)
+    if os.getpid() != home:
+        sys.exit()
+    if value is not None:
+        keep(value)
+        show(value, True)
 
 def cell(asked, count):
-    code, env = asked["code"], asked.get("env") or {}
-    before = {name: os.environ.get(name) for name in env}
-    os.environ.update(env)
-    name = f"<cell {count}>"
-    import linecache
+    code, env, name = indented_less(asked["code"]), asked.get("env") or {}, f"<cell {count}>"
+    before = {one: environ.get(one) for one in env}
+    out.renew("stdout"), err.renew("stderr")
     linecache.cache[name] = (len(code), None, code.splitlines(True), name)
     emit("number_of_executions", execution_count=count)
-    try:
-        value = run(code, name)
-        if value is not None:
-            space["_"] = value
-            show(value, True)
-            if type(value).__name__ == "Figure" and "matplotlib.pyplot" in sys.modules:
-                sys.modules["matplotlib.pyplot"].close(value)
-        figures()
-    except BaseException as error:
-        trace = error.__traceback__
-        while trace and trace.tb_frame.f_code.co_filename == "<string>":
-            trace = trace.tb_next
-        text = "".join(traceback.format_exception(type(error), error, trace))
-        emit("error", name=type(error).__name__, value=str(error), traceback=text)
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except Exception:
-                pass
-        out.drain()
-        err.drain()
-        emit("end_of_execution")
+    now.late, now.running = False, True
+    # What a broken cell has drawn is shown too; it is said once that it is broken.
+    if attempt(environ.update, env) and attempt(answer, code, name):
+        attempt(figures)
+    else:
+        figures(True)
+    now.running = False
+    for one, value in before.items():
+        environ.pop(one, None) if value is None else environ.__setitem__(one, value)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BaseException:
+            pass
+    out.drain(), err.drain()
+    emit("end_of_execution")
 
-count = 0
-requests = os.fdopen(os.dup(0), "rb", buffering=1 << 16)
-os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-while True:
-    try:
-        line = requests.readline()
-        if not line:
-            break
-        count += 1
-        cell(json.loads(line), count)
-    except KeyboardInterrupt:
-        emit("end_of_execution")
+sys.argv = [""]
+sys.path.insert(0, "")
+for count, line in enumerate(requests, 1):
+    cell(decode(line.decode())[0], count)
 `;
+
+/** Names of files beside a cell are no modules of the runner's, and its frames are none of a cell's. */
+const BOOT = `
+import sys
+sys.path[:] = [one for one in sys.path if one]
+names = {"__name__": "runner", "__builtins__": dict(vars(__import__("builtins"))), "sys": sys, "HERE": "<runner>"}
+exec(compile(sys.argv[1], names["HERE"], "exec"), names)
+`;
+
+export const PYTHON_RUNNER = ["python3", "-u", "-c", BOOT, RUNNER] as const;
