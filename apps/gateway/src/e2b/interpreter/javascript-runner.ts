@@ -1,30 +1,48 @@
 /**
  * The same for JavaScript, in Node's own read-eval-print loop: names stay between cells, and a cell
- * may await. Descriptor 3 carries what becomes of it.
+ * may await. Descriptor 3 carries what becomes of it, 4 what to run. What it calls it holds itself.
  */
-export const JAVASCRIPT_RUNNER = String.raw`
+export const JAVASCRIPT_RUNNER = String.raw`{
 const { writeSync } = require("node:fs");
 const { PassThrough } = require("node:stream");
 const { inspect } = require("node:util");
 const { createInterface } = require("node:readline");
-const emit = (type, more = {}) => writeSync(3, JSON.stringify({ type, ...more }) + "\n");
+const { Socket } = require("node:net");
+const { Script } = require("node:vm");
+const { env: variables, nextTick } = process;
+const { stringify, parse } = JSON;
+const { assign, defineProperty, entries, fromEntries } = Object;
+const Bytes = Buffer;
+const { mark } = parse(process.argv.at(-1));
+const later = setImmediate;
+const Eventually = Promise;
+const emit = (type, more = {}) => {
+  let rest = Bytes.from(stringify({ type, ...more }) + "\n");
+  while (rest.length > 0) rest = rest.subarray(writeSync(3, rest));
+};
 for (const name of ["stdout", "stderr"]) {
   process[name].write = (data, encoding, done) => {
-    emit(name, { text: typeof data === "string" ? data : Buffer.from(data).toString("utf8") });
+    emit(name, { text: typeof data === "string" ? data : Bytes.from(data).toString("utf8") });
     const told = typeof encoding === "function" ? encoding : done;
-    if (told) process.nextTick(told);
+    if (told) nextTick(told);
     return true;
   };
 }
+class Exit extends Error {
+  name = "Exit";
+}
+// Whoever ends the program ends a cell: the names of the others stay.
+process.exit = process.reallyExit = (code = process.exitCode ?? 0) => { throw new Exit("process.exit(" + code + ")"); };
+process.abort = () => process.exit(134);
 const quiet = new PassThrough().resume();
 const repl = require("node:repl").start({ input: new PassThrough(), output: quiet, terminal: false, useGlobal: true, prompt: "" });
+const NAMES = { "text/plain": "text", "text/html": "html", "text/markdown": "markdown", "image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpeg", "application/json": "json" };
 const formats = (value) => {
   const text = typeof value === "string" ? value : inspect(value);
   if (value === null || typeof value !== "object") return { text };
-  const shown = typeof value[Symbol.for("Jupyter.display")] === "function" ? value[Symbol.for("Jupyter.display")]() : {};
-  const names = { "text/html": "html", "text/markdown": "markdown", "image/svg+xml": "svg", "image/png": "png", "application/json": "json" };
-  const known = Object.fromEntries(Object.entries(shown).map(([mime, data]) => [names[mime] ?? mime, data]));
-  return { text, ...known };
+  const show = value[Symbol.for("Jupyter.display")];
+  const shown = typeof show === "function" ? show.call(value) : {};
+  return { text, ...fromEntries(entries(shown).map(([mime, data]) => [NAMES[mime] ?? mime, data])) };
 };
 globalThis.display = (value) => emit("result", { is_main_result: false, ...formats(value) });
 const imports = (code) => code
@@ -33,43 +51,67 @@ const imports = (code) => code
   .replace(/^[ \t]*import\s+\{([^}]*)\}\s*from\s+(["'][^"']+["']);?/gm, (_, many, from) => "var { " + many.replace(/\s+as\s+/g, ": ") + " } = await import(" + from + ");")
   .replace(/^[ \t]*import\s+(\w+)\s+from\s+(["'][^"']+["']);?/gm, "var { default: $1 } = await import($2);")
   .replace(/^[ \t]*import\s+(["'][^"']+["']);?/gm, "await import($1);");
-const evaluate = (code) => new Promise((resolve, reject) =>
-  repl.eval(code + "\n", repl.context, "cell", (error, value) => (error ? reject(error) : resolve(value))));
-const settled = async (code) => {
+const evaluate = repl.eval.bind(repl);
+const within = new Script("globalThis[Symbol.for('sandboxer.cell')]()");
+const settled = (code) => new Eventually((resolve, reject) => {
+  // The loop asks for more lines where a cell of a file would be broken.
+  const begin = () => evaluate(code + "\n", repl.context, "cell", (error, value) => (error ? reject(error.err ?? error) : resolve(value)));
+  defineProperty(globalThis, Symbol.for("sandboxer.cell"), { value: begin, configurable: true });
   try {
-    return await evaluate(code);
+    within.runInThisContext({ breakOnSigint: true });
   } catch (error) {
-    // The loop asks for more lines where a cell of a file would be broken.
-    throw error?.err ?? error;
+    repl._domain?.exit();
+    reject(error);
   }
-};
-let fail = () => {};
+});
+const nobody = (error) => emit("stderr", { text: "Uncaught " + inspect(error) + "\n" });
+let fail = nobody;
 // Some versions tell what a cell throws to a domain, and to nobody else.
 repl._domain?.on("error", (error) => fail(error));
 process.on("uncaughtException", (error) => fail(error));
 process.on("unhandledRejection", (error) => fail(error));
-process.on("SIGINT", () => fail(new Error("interrupted")));
-let count = 0;
-let last = Promise.resolve();
-async function cell({ code, env = {} }) {
-  const before = Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
-  Object.assign(process.env, env);
-  emit("number_of_executions", { execution_count: ++count });
-  const broken = new Promise((_, reject) => { fail = reject; });
-  broken.catch(() => {});
+process.on("SIGINT", () => fail === nobody || fail(new Error("interrupted")));
+const failed = (error) => {
+  const isError = error instanceof Error || (typeof error === "object" && error !== null && "message" in error);
+  if (!isError) return { name: "Error", value: String(error), traceback: inspect(error) };
+  return { name: String(error.name ?? "Error"), value: String(error.message), traceback: String(error.stack ?? "") };
+};
+const withTold = (type, tell) => {
   try {
-    const value = await Promise.race([settled(imports(code)), broken]);
-    if (value !== undefined) emit("result", { is_main_result: true, ...formats(value) });
+    emit(type, tell());
   } catch (error) {
-    const isError = error instanceof Error || (typeof error === "object" && error !== null && "message" in error);
-    emit("error", { name: isError ? error.name ?? "Error" : "Error", value: isError ? error.message : String(error), traceback: isError ? error.stack ?? "" : inspect(error) });
+    emit("error", { name: "Error", value: "it cannot be told", traceback: "" });
   }
-  for (const [name, value] of Object.entries(before)) value === undefined ? delete process.env[name] : (process.env[name] = value);
-  await new Promise(setImmediate);
-  emit("end_of_execution");
-}
-createInterface({ input: process.stdin }).on("line", (line) => { last = last.then(() => cell(JSON.parse(line))); }).on("close", () => process.exit(0));
-`;
+};
+let count = 0;
+let last = Eventually.resolve();
+const cell = async ({ code, env = {} }) => {
+  const before = entries(env).map(([name]) => [name, variables[name]]);
+  assign(variables, env);
+  emit("number_of_executions", { execution_count: ++count });
+  const broken = new Eventually((_, reject) => { fail = reject; });
+  try {
+    const value = await Eventually.race([settled(imports(code)), broken]);
+    if (value !== undefined) withTold("result", () => ({ is_main_result: true, ...formats(value) }));
+  } catch (error) {
+    withTold("error", () => failed(error));
+  }
+  for (const [name, value] of before) value === undefined ? delete variables[name] : (variables[name] = value);
+  await new Eventually((resolve) => later(resolve));
+  fail = nobody;
+  // What its children said on the other stream is heard before its end is.
+  try {
+    writeSync(2, mark + " " + count + "\n");
+    emit("end_of_execution", { of: count });
+  } catch {
+    emit("end_of_execution");
+  }
+};
+const end = process.kill.bind(process, process.pid, "SIGKILL");
+createInterface({ input: new Socket({ fd: 4, readable: true, writable: false }) })
+  .on("line", (line) => { last = last.then(() => cell(parse(line))); })
+  .on("close", end);
+}`;
 
 /** What a cell starts writes to standard error, which is not read as lines of ours. */
-export const WITH_CHANNEL = ["/bin/sh", "-c", 'exec 3>&1 1>&2; exec "$@"', "sh"] as const;
+export const WITH_CHANNEL = ["/bin/sh", "-c", 'exec 3>&1 1>&2 4<&0 </dev/null; exec "$@"', "sh"] as const;

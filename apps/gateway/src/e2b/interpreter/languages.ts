@@ -43,14 +43,19 @@ const python: Language = {
 const javascript: Language = {
   name: "javascript",
   program: "node",
-  start: () => ({ argv: [...WITH_CHANNEL, "node", "-e", JAVASCRIPT_RUNNER], say: asJson, hear: telling() }),
+  start: (mark = randomUUID()) => ({
+    argv: [...WITH_CHANNEL, "node", "-e", JAVASCRIPT_RUNNER],
+    say: asJson,
+    hear: telling(mark),
+    mark,
+  }),
   saying: (word) => `console.log(${JSON.stringify(word)})`,
 };
 
 const typescript: Language = {
   name: "typescript",
   program: "node",
-  start: () => ({ ...javascript.start(), say: (code, env) => asJson(withoutTypes(code), env) }),
+  start: (mark) => ({ ...javascript.start(mark), say: (code, env) => asJson(withoutTypes(code), env) }),
   saying: javascript.saying,
 };
 
@@ -127,12 +132,14 @@ function withoutTypes(code: string): string {
   }
 }
 
-/** Variables last for one cell. */
+/** Variables last for one cell; `__after` is evaluated behind it, however it ends. */
 function asLine(code: string, env: Readonly<Record<string, string>>): string {
   const names = Object.keys(env).filter((name) => /^[A-Za-z_]\w*$/.test(name));
-  const set = names.map((name) => `export ${name}=${quoted(env[name] ?? "")}\n`).join("");
-  const unset = names.length > 0 ? `\n__status=$?; unset ${names.join(" ")}; (exit $__status)` : "";
-  return `${Buffer.from(`${set}${code}${unset}`).toString("base64")}\n`;
+  const before = names.map((name) => `\${${name}+export ${name}=\${${name}@Q};}`);
+  const after = names.map((name, at) => `unset ${name};${before[at]}`).join("");
+  const set = names.map((name) => `export ${name}=${quoted(env[name] ?? "")};`).join("");
+  const told = names.length > 0 ? `__after="${after}";${set}` : "";
+  return `${Buffer.from(`${told}${code}`).toString("base64")}\n`;
 }
 
 function inHex(code: string, env: Readonly<Record<string, string>>): string {

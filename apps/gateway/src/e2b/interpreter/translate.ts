@@ -7,21 +7,61 @@ export type Line = { readonly type: string; readonly [member: string]: unknown }
 export type Translator = (channel: "stdout" | "stderr", data: Uint8Array) => Line[];
 
 const LONGEST_LINE = 64 << 20;
+/** With the number behind it. */
+const LONGEST_MARK = 64;
 const TYPES = ["number_of_executions", "stdout", "stderr", "result", "error", "end_of_execution"];
 
-/** A runner that speaks lines of JSON; what comes on the other stream is what its children say. */
-export function telling(): Translator {
+/**
+ * A runner that speaks lines of JSON; what comes on the other stream is what its children say. Where
+ * it counts its cells there, behind a mark, the end of one is told when the other stream is there too.
+ */
+export function telling(mark?: string): Translator {
   const decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
-  let rest = "";
+  let parts: string[] = [];
+  let length = 0;
+  let beside = "";
+  let over = 0;
+  let waiting: Line | undefined;
+
+  function hear(text: string): Line[] {
+    // Joined once per line: a long one comes in a thousand parts.
+    length += text.length;
+    if (length > LONGEST_LINE) parts = [];
+    parts.push(text);
+    if (!text.includes("\n")) return [];
+    const lines = parts.join("").split("\n");
+    parts = [lines.pop() ?? ""];
+    length = parts[0]?.length ?? 0;
+    return lines.flatMap(lineOf);
+  }
+  function release(): Line[] {
+    if (!waiting || Number(waiting.of) > over) return [];
+    waiting = undefined;
+    return [{ type: "end_of_execution" }];
+  }
+  function hearBeside(text: string, mark: string): Line[] {
+    const [before = "", count, after = ""] = (beside + text).split(new RegExp(`${mark} (\\d+)\\n`));
+    if (count !== undefined) {
+      beside = "";
+      over = Number(count);
+      return [...saidIf(before), ...release(), ...hearBeside(after, mark)];
+    }
+    const at = beginningOf(mark, before);
+    beside = at >= 0 ? before.slice(at, at + LONGEST_MARK) : "";
+    return saidIf(before.slice(0, before.length - beside.length));
+  }
   return (channel, data) => {
     const text = decoders[channel].write(Buffer.from(data));
-    if (channel === "stderr") return text === "" ? [] : [said("stdout", text)];
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    if (rest.length > LONGEST_LINE) rest = "";
-    return lines.flatMap(lineOf);
+    if (channel === "stderr") return mark === undefined ? saidIf(text) : hearBeside(text, mark);
+    return hear(text).flatMap((line) => {
+      if (line.type !== "end_of_execution" || line.of === undefined) return [line];
+      waiting = line;
+      return release();
+    });
   };
 }
+
+const saidIf = (text: string): Line[] => (text === "" ? [] : [said("stdout", text)]);
 
 /** What is no line of ours came from a cell that found the channel: it is shown, not obeyed. */
 function lineOf(text: string): Line[] {
@@ -52,7 +92,7 @@ export function marked(mark: string): Translator {
       // What may be the beginning of a mark waits for the rest of it.
       const at = beginningOf(mark, text);
       const isPartial = at >= 0;
-      held[channel] = isPartial ? text.slice(at) : "";
+      held[channel] = isPartial ? text.slice(at, at + LONGEST_LINE) : "";
       const ready = isPartial ? text.slice(0, at) : text;
       return ready === "" ? [] : [said(channel, ready)];
     }
