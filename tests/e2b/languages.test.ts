@@ -90,6 +90,20 @@ describe("more languages of E2B's code interpreter", () => {
     expect((await at.sandbox.runCode("{ a => [1, 2] }", { language: "perl" })).text).toContain("'a' => [");
   });
 
+  it("has variables among Java's properties, and texts without marks around them, as E2B has", async () => {
+    const java = { language: "java" };
+    const property = 'System.getProperty("OF_ALL") + System.getProperty("FOR_ONE")';
+    const sandbox = await Sandbox.create({ ...at.door.options, envs: { OF_ALL: "all" } });
+    try {
+      expect((await sandbox.runCode(property, { ...java, envs: { FOR_ONE: "one", OF_ALL: "1" } })).text).toBe(
+        "1one",
+      );
+      expect((await sandbox.runCode(property, java)).text).toBe("allnull");
+    } finally {
+      await sandbox.kill();
+    }
+  });
+
   it("says which program a sandbox lacks", async () => {
     const bare = await Sandbox.create({ ...at.door.options, envs: { PATH: "/nowhere" } });
     try {

@@ -83,6 +83,15 @@ Image("dot.png")`;
     expect(odd.results[0]?.formats()).toEqual([]);
   });
 
+  it("tells a number as Python has it, for a client in which 2.0 is another one than 2", async () => {
+    const answer = await fetch(`${at.door.url}/execute`, {
+      method: "POST",
+      headers: { "E2b-Sandbox-Id": at.sandbox.sandboxId, "E2b-Sandbox-Port": "49999" },
+      body: JSON.stringify({ code: "[2.0, 2, 'ö']" }),
+    });
+    expect(await answer.text()).toContain('"json": [2.0, 2, "\\u00f6"]');
+  });
+
   it("carries long texts and letters of every kind whole, and says what is too long", async () => {
     const { sandbox } = at;
     expect((await sandbox.runCode("'ä€😀' * 200_000")).text).toBe("ä€😀".repeat(200_000));

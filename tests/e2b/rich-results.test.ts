@@ -207,7 +207,8 @@ plt.hist([1, 2, 2, 3], bins=[0.5, 1.5, 2.5, 3.5]); plt.show()`;
     const code = `
 import datetime
 plt.plot([datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)], [1, float("nan")]); plt.axhline(1); plt.show()
-plt.plot([1, 2], ["x", "y"]); plt.yscale; plt.show()
+plt.plot(np.array(["2024-01-01", "2024-01-02"], "datetime64[ns]"), [1, 2]); plt.show()
+plt.plot([1, 2], ["x", "y"]); plt.show()
 plt.plot([1, 10], [1, 100]); plt.yscale("log"); plt.grid(True); plt.show()
 plt.scatter([1, 2], [3, 4], c=[1, 2], label="dots"); plt.colorbar(); plt.show()
 plt.imshow([[1, 2], [3, 4]]); plt.title("a picture"); plt.show()
@@ -228,6 +229,11 @@ figure, _ = plt.subplots(1, 2); figure.suptitle("both"); _[0].pie([9, 1], labels
             ],
           },
         ],
+      },
+      {
+        type: "line",
+        x_scale: "datetime",
+        elements: [{ points: [[expect.stringMatching(/^2024-01-01T/), 1], {}] }],
       },
       { type: "line", x_scale: "linear", y_scale: "categorical" },
       { type: "line", y_scale: "log" },
@@ -267,9 +273,11 @@ figure, _ = plt.subplots(1, 2); figure.suptitle("both"); _[0].pie([9, 1], labels
   });
 
   it("shows pictures, and leaves programs that a cell starts their own way of drawing", async () => {
-    const code = "from PIL import Image\npicture = Image.new('RGB', (2, 2)); picture.show(); picture";
+    const code =
+      "from PIL import Image\npicture = Image.new('RGB', (2, 2)); picture.show(); picture.save('saved.png'); picture";
     const { results } = await sandbox.runCode(code);
     expect(results.map(({ png, isMainResult }) => [png?.slice(0, 8), isMainResult])).toEqual([
+      ["iVBORw0K", false],
       ["iVBORw0K", false],
       ["iVBORw0K", true],
     ]);

@@ -1,7 +1,8 @@
 /**
  * Cells of Java, in the JDK's own shell within one process: declarations and values stay. Java offers
  * no way to change a variable of its own environment, so the map behind it is opened, for programs
- * that a cell starts too. What the mark carries is told in `translate.ts`.
+ * that a cell starts too. Cells written for E2B look for variables among the properties. What the mark
+ * carries is told in `translate.ts`.
  */
 export const javaRunner = (mark: string): string => String.raw`
 import java.io.*;
@@ -27,6 +28,7 @@ class Cells {
   public static void main(String[] given) throws Exception {
     for (String name : "io math net nio.file util util.concurrent util.function util.regex util.stream".split(" "))
       SHELL.eval("import java." + name + ".*;");
+    System.getenv().forEach((name, value) -> System.getProperties().putIfAbsent(name, value));
     Class<?> signal = Class.forName("sun.misc.Signal"), handler = Class.forName("sun.misc.SignalHandler");
     Object stop = Proxy.newProxyInstance(Cells.class.getClassLoader(), new Class<?>[] {handler}, (self, method, with) -> {
       SHELL.stop();
@@ -57,14 +59,20 @@ class Cells {
       return;
     }
     Map<String, String> environment = environment(), before = new HashMap<>(System.getenv());
+    Properties properties = (Properties) System.getProperties().clone();
     try {
-      for (String[] one : given) environment.put(text(one[0]), text(one[1]));
+      for (String[] one : given) {
+        environment.put(text(one[0]), text(one[1]));
+        System.setProperty(text(one[0]), text(one[1]));
+      }
       run(code);
     } finally {
       for (String[] one : given) {
         String name = text(one[0]), value = before.get(name);
         if (value == null) environment.remove(name);
         else environment.put(name, value);
+        if (properties.containsKey(name)) System.setProperty(name, properties.getProperty(name));
+        else System.clearProperty(name);
       }
     }
   }

@@ -34,7 +34,7 @@ def chart_of(axes):
     kind, parts = found[0], kinds[found[0]]
     if kind == "pie":
         return {"type": kind, **title, "elements": [
-            {"label": one.get_label(), "angle": rounded(abs(one.theta2 - one.theta1)), "radius": one.r} for one in parts]}
+            {"label": one.get_label(), "angle": rounded(abs(one.theta2 - one.theta1)), "radius": float(one.r)} for one in parts]}
     plane = {"type": kind, **title, **labels_of(axes, lying(parts))}
     if kind == "box_and_whisker":
         return {**plane, "elements": [{key: one[key] for key in one if key != "lying"} for one in parts]}
@@ -72,8 +72,8 @@ def scale_of(axis):
     return "categorical" if scale == "linear" and (counted or kind == "StrCategoryConverter") else scale
 
 def point(value, axis, scale):
-    if scale != "datetime" or not hasattr(value, "__float__") or not math.isfinite(value):
-        return value
+    if not isinstance(value, numbers.Real) or scale != "datetime" or not math.isfinite(value):
+        return float(value) if isinstance(value, numbers.Real) else value
     if getattr(axis.axes, "freq", None):
         return sys.modules["pandas"].Period(ordinal=int(value), freq=axis.axes.freq).start_time.isoformat()
     import matplotlib.dates

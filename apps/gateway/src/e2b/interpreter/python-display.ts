@@ -55,6 +55,15 @@ def in_pictures(viewers):
             return 1
     viewers.register(Here(), 0)
 
+# As E2B has it: a picture that is saved is shown.
+def in_saving(pictures):
+    save = pictures.Image.save
+    def saved(self, fp, *given, **named):
+        if isinstance(fp, str):
+            display(self)
+        return save(self, fp, *given, **named)
+    pictures.Image.save = saved
+
 class Shown:
     KEY = "text/plain"
     def __init__(self, data=None, url=None, filename=None, **more):
@@ -96,7 +105,7 @@ def in_ipython(functions):
     functions.display = display
 
 class Taught:
-    WHEN_LOADED = {"matplotlib": in_figures, "PIL.ImageShow": in_pictures, "IPython.core.display_functions": in_ipython}
+    WHEN_LOADED = {"matplotlib": in_figures, "PIL.Image": in_saving, "PIL.ImageShow": in_pictures, "IPython.core.display_functions": in_ipython}
     STANDS_IN = ("IPython", "IPython.display", "IPython.core", "IPython.core.display")
 
     def find_spec(self, name, path=None, target=None):

@@ -10,7 +10,7 @@ import { PYTHON_RESULTS } from "./python-results.ts";
  * line. What it calls it holds itself, and the names that cells may replace it takes from a copy.
  */
 const RUNNER = String.raw`
-import ast, base64, builtins, codecs, fcntl, json, linecache, math, os, re, signal, threading, traceback, types
+import ast, base64, builtins, codecs, fcntl, json, linecache, math, numbers, os, re, signal, threading, traceback, types
 from os import dup2, environ, read, write
 
 encode, decode = json.JSONEncoder(allow_nan=False).encode, json.JSONDecoder().raw_decode

@@ -8,6 +8,7 @@ import { openSandbox } from "../ports.ts";
 import { readJsonBody } from "../read-body.ts";
 import type { Context } from "./context.ts";
 import { HOME } from "./contexts.ts";
+import { type Line, WRITTEN } from "./translate.ts";
 
 const KEEPALIVE_MS = 5_000;
 const CONTEXT_PATH = /^\/contexts\/([\w-]{1,64})(\/restart)?$/;
@@ -96,8 +97,8 @@ async function execute(
 }
 
 /** As E2B says it: its client takes the two halves of a letter that came in two parts for two letters. */
-function inAscii(line: object): string {
-  return JSON.stringify(line).replaceAll(
+function inAscii(line: Line): string {
+  return (line[WRITTEN] ?? JSON.stringify(line)).replaceAll(
     /[\u0080-\uffff]/g,
     (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { telling } from "./translate.ts";
+import { telling, WRITTEN } from "./translate.ts";
 
 const END = { type: "end_of_execution" };
 
@@ -23,5 +23,6 @@ it("puts a line together that comes in parts", () => {
   const hear = telling();
   const line = Buffer.from(`${JSON.stringify({ type: "result", text: "ö".repeat(10) })}\n`);
   for (const byte of line.subarray(0, -1)) expect(hear("stdout", Buffer.from([byte]))).toEqual([]);
-  expect(hear("stdout", line.subarray(-1))).toEqual([{ type: "result", text: "ö".repeat(10) }]);
+  const [heard] = hear("stdout", line.subarray(-1));
+  expect(heard).toMatchObject({ type: "result", text: "ö".repeat(10), [WRITTEN]: String(line).trim() });
 });

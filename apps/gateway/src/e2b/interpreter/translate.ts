@@ -1,7 +1,13 @@
 import { StringDecoder } from "node:string_decoder";
 
 /** One line of E2B's answer. */
-export type Line = { readonly type: string; readonly [member: string]: unknown };
+export type Line = {
+  readonly type: string;
+  readonly [member: string]: unknown;
+  /** As its runner wrote it: a number of Python's that ends in `.0` is another one without it. */
+  readonly [WRITTEN]?: string;
+};
+export const WRITTEN = Symbol("written");
 
 /** Turns what a runner's streams carry into lines; `end_of_execution` is the last of a cell. */
 export type Translator = (channel: "stdout" | "stderr", data: Uint8Array) => Line[];
@@ -69,7 +75,8 @@ function lineOf(text: string): Line[] {
     const line = JSON.parse(text) as Line;
     if (!TYPES.includes(line.type)) throw new Error("unknown");
     const isSaid = line.type === "stdout" || line.type === "stderr";
-    return [isSaid ? said(line.type as "stdout", String(line.text)) : line];
+    if (isSaid) return [said(line.type as "stdout", String(line.text))];
+    return [line.type === "result" ? { ...line, [WRITTEN]: text } : line];
   } catch {
     return text === "" ? [] : [said("stdout", `${text}\n`)];
   }
@@ -122,7 +129,9 @@ function becameOf(form: string): Line[] {
   const { count, type, ...members } = Object.fromEntries(new URLSearchParams(form));
   const lines: Line[] = [];
   if (count) lines.push({ type: "number_of_executions", execution_count: Number(count) });
-  if (type === "result") lines.push({ type, is_main_result: true, ...members });
+  // E2B takes the marks around a text away, whatever the language.
+  const text = members.text?.replace(/^(["'])(.*)\1$/s, "$2");
+  if (type === "result") lines.push({ type, is_main_result: true, ...members, text });
   else if (type === "error") lines.push({ type, ...members });
   return lines;
 }
