@@ -2,10 +2,41 @@ import { Sandbox, Template, Volume } from "@e2b/code-interpreter";
 import { createClient } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
-import { importTestImage, TEST_IMAGE } from "../conformance/docker-image.ts";
+import { importTestImage } from "../conformance/docker-image.ts";
 import { type Door, openDoor } from "./door.ts";
 
 const { describe, given } = await requires("docker", "linux-userns", "boxd");
+
+const CODE_IMAGE = "sandboxer-code:1";
+
+/** What runs cells, and what each says of the same: a name that stays, a value, what children say. */
+const CELLS = {
+  python: ["import json, os\nx = 6", "os.system('echo below'); {'x': x * 7}"],
+  js: [
+    "const { execSync } = require('child_process'); const x = 6",
+    "execSync('echo below', { stdio: 'inherit' }); x * 7",
+  ],
+  ts: ["const x: number = 6", "console.log('below'); x * 7"],
+  bash: ["x=6", "echo below; (exit $((x * 7)))"],
+};
+
+async function cells(sandbox: Sandbox): Promise<object> {
+  const told: Record<string, unknown> = {};
+  for (const [language, [name = "", value = ""]] of Object.entries(CELLS)) {
+    await sandbox.runCode(name, { language });
+    const { text, error, logs, results } = await sandbox.runCode(value, { language });
+    const failed = await sandbox.runCode(language === "bash" ? "false" : "nothing_of_this_name", {
+      language,
+    });
+    told[language] = {
+      value: text ?? error?.value,
+      json: results[0]?.json,
+      said: logs.stdout.join(""),
+      error: failed.error?.name,
+    };
+  }
+  return told;
+}
 
 /** A program for E2B. Only the template's name says where it runs. */
 async function program(template: string, options: Door["options"]): Promise<object> {
@@ -39,8 +70,6 @@ async function program(template: string, options: Door["options"]): Promise<obje
     });
     await sandbox.pty.sendInput(terminal.pid, new TextEncoder().encode("stty size; exit\n"));
     await terminal.wait();
-    // The image has a Python without JSON: bash is what both have whole.
-    await sandbox.runCode("x=6", { language: "bash" });
     return {
       ran: ran.stdout,
       asRoot: asRoot.stdout,
@@ -48,7 +77,7 @@ async function program(template: string, options: Door["options"]): Promise<obje
       listed: (await sandbox.files.list("box")).map(({ name, owner }) => [name, owner]),
       input: (await cat.wait()).stdout,
       terminal: shown.includes("24 80"),
-      code: (await sandbox.runCode("echo $((x * 7))", { language: "bash" })).logs.stdout,
+      code: await cells(sandbox),
       metadata: (await sandbox.getInfo()).metadata,
       signed: await (await fetch(await sandbox.downloadUrl("box/three"))).text(),
     };
@@ -62,13 +91,13 @@ describe("one program for E2B, on two ways out", () => {
 
   beforeAll(async () => {
     process.env.DOCKER_HOST = given.docker.host;
-    await importTestImage(given.docker);
+    await importTestImage(given.docker, CODE_IMAGE, { packages: ["python3", "nodejs"] });
     door = await openDoor();
     const client = createClient({ url: door.url, apiKey: door.gateway.apiKey });
     await client.profiles.publish({
       schema: 1,
       name: "in-docker",
-      image: { kind: "oci", ref: TEST_IMAGE },
+      image: { kind: "oci", ref: CODE_IMAGE },
       extensions: ["docker"],
     });
   }, 300_000);
@@ -77,7 +106,14 @@ describe("one program for E2B, on two ways out", () => {
   it("does the same on this machine and in a container", async () => {
     const [here, there] = [await program("base", door.options), await program("in-docker", door.options)];
     expect(there).toEqual(here);
-    expect(here).toMatchObject({ ran: "user\n/home/user\nyes\n", code: ["42\n"], input: "typed" });
+    expect(here).toMatchObject({ ran: "user\n/home/user\nyes\n", input: "typed" });
+    const said = { said: "below\n" };
+    expect(here).toHaveProperty("code", {
+      python: { ...said, value: "{'x': 42}", json: { x: 42 }, error: "NameError" },
+      js: { ...said, value: "42", error: "ReferenceError" },
+      ts: { ...said, value: "42", error: "ReferenceError" },
+      bash: { ...said, value: "42", error: "ExitCode" },
+    });
   }, 300_000);
 
   it("works on one volume from both", async () => {
