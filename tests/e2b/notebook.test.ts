@@ -114,6 +114,19 @@ Image("dot.png")`;
     }
   });
 
+  it("imports modules in JavaScript and TypeScript, and leaves text alone", async () => {
+    const { sandbox } = at;
+    const text = "const text = `\nimport fs from 'fs'\n`; // import x from 'y'\ntext";
+    expect((await sandbox.runCode(text, { language: "js" })).text).toBe("\nimport fs from 'fs'\n");
+    const forms =
+      "import * as path from 'node:path'\nimport os, {\n  EOL as end\n} from 'node:os';\nimport 'node:fs'";
+    for (const language of ["js", "ts"]) {
+      expect((await sandbox.runCode(forms, { language })).error).toBeUndefined();
+      const used = await sandbox.runCode("path.basename('/a/b') + typeof os.cpus + end", { language });
+      expect(used.text, language).toBe("bfunction\n");
+    }
+  });
+
   it("keeps a shell's own variables over those of one cell", async () => {
     const bash = { language: "bash" };
     await at.sandbox.runCode('export ONE="it\'s mine"', bash);

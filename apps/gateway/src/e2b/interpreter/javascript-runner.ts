@@ -45,12 +45,15 @@ const formats = (value) => {
   return { text, ...fromEntries(entries(shown).map(([mime, data]) => [NAMES[mime] ?? mime, data])) };
 };
 globalThis.display = (value) => emit("result", { is_main_result: false, ...formats(value) });
-const imports = (code) => code
-  .replace(/^[ \t]*import\s+\*\s+as\s+(\w+)\s+from\s+(["'][^"']+["']);?/gm, "var $1 = await import($2);")
-  .replace(/^[ \t]*import\s+(\w+)\s*,?\s*\{([^}]*)\}\s*from\s+(["'][^"']+["']);?/gm, (_, one, many, from) => "var { default: " + one + ", " + many.replace(/\s+as\s+/g, ": ") + " } = await import(" + from + ");")
-  .replace(/^[ \t]*import\s+\{([^}]*)\}\s*from\s+(["'][^"']+["']);?/gm, (_, many, from) => "var { " + many.replace(/\s+as\s+/g, ": ") + " } = await import(" + from + ");")
-  .replace(/^[ \t]*import\s+(\w+)\s+from\s+(["'][^"']+["']);?/gm, "var { default: $1 } = await import($2);")
-  .replace(/^[ \t]*import\s+(["'][^"']+["']);?/gm, "await import($1);");
+const imported = (line) => line
+  .replace(/^[ \t]*import\s+\*\s+as\s+(\w+)\s+from\s+(["'][^"']+["']);?/, "var $1 = await import($2);")
+  .replace(/^[ \t]*import\s+(\w+)\s*,?\s*\{([^}]*)\}\s*from\s+(["'][^"']+["']);?/, (_, one, many, from) => "var { default: " + one + ", " + many.replace(/\s+as\s+/g, ": ") + " } = await import(" + from + ");")
+  .replace(/^[ \t]*import\s+\{([^}]*)\}\s*from\s+(["'][^"']+["']);?/, (_, many, from) => "var { " + many.replace(/\s+as\s+/g, ": ") + " } = await import(" + from + ");")
+  .replace(/^[ \t]*import\s+(\w+)\s+from\s+(["'][^"']+["']);?/, "var { default: $1 } = await import($2);")
+  .replace(/^[ \t]*import\s+(["'][^"']+["']);?/, "await import($1);");
+// What stands within a text or a remark is none.
+const PARTS = /(^[ \t]*import\s+(?:[^"'\x60;()]*?[\s}]from\s*)?["'][^"'\n]+["'];?)|\x60(?:\\[^]|[^\x60\\])*\x60|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\/\/[^\n]*|\/\*[^]*?\*\//gm;
+const imports = (code) => code.replace(PARTS, (part, line) => (line ? imported(line) : part));
 const evaluate = repl.eval.bind(repl);
 const within = new Script("globalThis[Symbol.for('sandboxer.cell')]()");
 const settled = (code) => new Eventually((resolve, reject) => {

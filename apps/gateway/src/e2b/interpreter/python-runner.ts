@@ -1,3 +1,4 @@
+import { PYTHON_CHANNEL } from "./python-channel.ts";
 import { PYTHON_CHARTS } from "./python-charts.ts";
 import { PYTHON_DISPLAY } from "./python-display.ts";
 import { PYTHON_MAGICS } from "./python-magics.ts";
@@ -5,102 +6,13 @@ import { PYTHON_RESULTS } from "./python-results.ts";
 
 /**
  * Runs cells of Python one after the other in a module of their own, with the standard library alone.
- * What to run comes as lines of JSON on standard input; what becomes of it goes as lines of JSON to
- * what was standard output. Programs that cells start write to pipes, so that they cannot forge a
- * line. What it calls it holds itself, and the names that cells may replace it takes from a copy.
+ * What it calls it holds itself, and the names that cells may replace it takes from a copy.
  */
 const RUNNER = String.raw`
 import ast, base64, builtins, codecs, fcntl, json, linecache, math, numbers, os, re, signal, threading, traceback, types
 from os import dup2, environ, read, write
 
-encode, decode = json.JSONEncoder(allow_nan=False).encode, json.JSONDecoder().raw_decode
-LONGEST_LINE = 48 << 20
-main, home, lock = threading.get_ident(), os.getpid(), threading.Lock()
-
-def aside(fd):
-    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 200)
-
-channel = aside(1)
-now = types.SimpleNamespace(running=False, telling=False, late=False, last=None)
-
-def interrupted(*_):
-    if now.telling:
-        now.late = True
-    elif now.running:
-        now.running = False
-        raise KeyboardInterrupt
-
-def after_fork():
-    global lock
-    lock = threading.Lock()
-
-signal.signal(signal.SIGINT, interrupted)
-os.register_at_fork(after_in_child=after_fork)
-
-def emit(kind, **more):
-    line = encode({"type": kind, **more})
-    if len(line) > LONGEST_LINE:
-        raise ValueError(f"a result of {len(line) >> 20} MiB is more than the {LONGEST_LINE >> 20} MiB that are told")
-    rest, mine = memoryview(line.encode() + b"\n"), threading.get_ident() == main
-    # Half a line would spoil the next one: whoever interrupts waits for the rest.
-    now.telling = now.telling or mine
-    try:
-        with lock:
-            while rest:
-                rest = rest[write(channel, rest):]
-    finally:
-        if mine:
-            now.telling = False
-            if now.late and now.running:
-                now.late = now.running = False
-                raise KeyboardInterrupt
-
-class Pipe:
-    def __init__(self, fd, kind):
-        self.fd, self.kind, self.unseen, self.mark = fd, kind, threading.Lock(), os.urandom(16).hex().encode()
-        reader, writer = os.pipe()
-        self.reader, self.writer = aside(reader), aside(writer)
-        os.close(reader), os.close(writer), dup2(self.writer, fd)
-        self.stream = self.opened()
-        threading.Thread(target=self.pump, daemon=True).start()
-
-    def opened(self):
-        return open(self.fd, "w", buffering=1, closefd=False, encoding="utf-8", errors="replace")
-
-    def pump(self):
-        text, held = codecs.getincrementaldecoder("utf-8")("replace"), b""
-        while part := read(self.reader, 65536):
-            *whole, held = (held + part).split(self.mark)
-            for one in whole:
-                self.tell(text.decode(one, True))
-                if self.unseen.locked():
-                    self.unseen.release()
-            sizes = range(min(len(self.mark) - 1, len(held)), 0, -1)
-            keep = next((size for size in sizes if held.endswith(self.mark[:size])), 0)
-            ready, held = held[:len(held) - keep], held[len(held) - keep:]
-            self.tell(text.decode(ready))
-
-    def tell(self, text):
-        if text:
-            emit(self.kind, text=text)
-
-    def renew(self, name):
-        try:
-            os.fstat(self.fd)
-        except OSError:
-            dup2(self.writer, self.fd)
-        if self.stream.closed:
-            replaced, self.stream = self.stream, self.opened()
-            if getattr(sys, name, None) in (replaced, None):
-                setattr(sys, name, self.stream)
-
-    def drain(self):
-        self.unseen.acquire(False)
-        write(self.writer, self.mark)
-        self.unseen.acquire(timeout=10)
-
-requests = os.fdopen(aside(0), "rb")
-dup2(os.open(os.devnull, os.O_RDONLY), 0)
+${PYTHON_CHANNEL}
 out, err = Pipe(1, "stdout"), Pipe(2, "stderr")
 sys.stdout, sys.stderr, sys.stdin = out.stream, err.stream, open(os.devnull)
 module = types.ModuleType("__main__")
