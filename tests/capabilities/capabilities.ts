@@ -101,10 +101,10 @@ export const CAPABILITIES = {
       throw new Error("no network namespaces: run the tests as root of a machine or a privileged container");
     });
   },
-  /** E2B's own package for Python, from wherever this machine's pip has its packages. */
+  /** E2B's own packages for Python, from wherever this machine's pip has its packages. */
   "python-e2b": async () => {
     await ensureDebianPackage("python3-venv");
-    return { python: join(await pythonWith("python3", "e2b"), "bin", "python3") };
+    return { python: join(await pythonWith("python3", "e2b", "e2b_code_interpreter"), "bin", "python3") };
   },
   /** Tables and figures for Debian's own Python, in a folder that a sandbox can be shown. */
   "python-science": async () => {

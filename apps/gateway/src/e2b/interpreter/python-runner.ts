@@ -8,7 +8,7 @@ import { PYTHON_RESULTS } from "./python-results.ts";
  * Runs cells of Python one after the other in a module of their own, with the standard library alone.
  * What it calls it holds itself, and the names that cells may replace it takes from a copy.
  */
-const RUNNER = String.raw`
+const RUNNER = `
 import ast, base64, builtins, codecs, fcntl, json, linecache, math, numbers, os, re, signal, threading, traceback, types
 from os import dup2, environ, read, write
 
