@@ -172,6 +172,24 @@ thread = threading.Thread(target=later); thread.start()`;
     }
   });
 
+  it("interrupts a cell in the middle of what it says, and says the next one's whole", async () => {
+    const floods = {
+      python: ["while True: display('x' * 3_000_000)", "while True: print('x' * 3_000_000)"],
+      js: ["for (;;) console.log('x'.repeat(3_000_000))", "for (;;) display('x'.repeat(3_000_000))"],
+      bash: ["while :; do printf %03000000d 1; done"],
+    };
+    const after = { python: "'heard'", js: "'heard'", bash: "(exit 42)" };
+    for (const [language, cells] of Object.entries(floods)) {
+      for (const flood of cells) {
+        await expect(at.sandbox.runCode(flood, { language, timeoutMs: 1_000 })).rejects.toThrow();
+        for (let round = 0; round < 3; round += 1) {
+          const { text, error } = await at.sandbox.runCode(after[language as "js"], { language });
+          expect(text ?? error?.value, flood).toBe(language === "bash" ? "42" : "heard");
+        }
+      }
+    }
+  });
+
   it("restarts a context under a cell, and leaves no second runner", async () => {
     const { sandbox } = at;
     const context = await sandbox.createCodeContext();

@@ -118,6 +118,11 @@ Shown()`;
     const idle = await at.sandbox.createCodeContext({ cwd: "/tmp" });
     await at.sandbox.runCode("here=before", { context });
     await at.sandbox.runCode("kept = [1, 2]");
+    const js = { language: "js" };
+    await at.sandbox.runCode("var kept = [1, 2]", js);
+    const child =
+      "require('child_process').execSync('for n in 1 2 3 4 5 6; do echo late; sleep 0.3; done', { stdio: 'inherit' })";
+    const leftToo = at.sandbox.runCode(child, js).catch(() => {});
     // It goes on by itself while nobody listens, and its end is not taken for another's.
     const left = at.sandbox
       .runCode("import time\nfor n in range(20): print('late', n); time.sleep(0.1)")
@@ -130,10 +135,15 @@ Shown()`;
     const before = (await at.sandbox.listCodeContexts()).map(({ id }) => id).toSorted();
     await at.changeGateway();
     await left;
+    await leftToo;
     expect((await at.sandbox.listCodeContexts()).map(({ id }) => id).toSorted()).toEqual(before);
     const seen = await at.sandbox.runCode("print('now'); kept");
     expect(seen).toMatchObject({ text: "[1, 2]" });
     expect(seen.logs.stdout.join("")).toBe("now\n");
+    expect(await at.sandbox.runCode("console.log('now'); kept.length", js)).toMatchObject({
+      text: "2",
+      logs: { stdout: ["now\n"] },
+    });
     expect((await at.sandbox.runCode("echo $here $PWD", { context })).logs.stdout).toEqual(["before /tmp\n"]);
     expect((await at.sandbox.runCode("import os; os.getcwd()", { context: idle })).text).toBe("/tmp");
   });

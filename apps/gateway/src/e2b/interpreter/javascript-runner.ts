@@ -16,9 +16,13 @@ const Bytes = Buffer;
 const { mark } = parse(process.argv.at(-1));
 const later = setImmediate;
 const Eventually = Promise;
+let isWhole = true;
 const emit = (type, more = {}) => {
-  let rest = Bytes.from(stringify({ type, ...more }) + "\n");
+  // A line that an interrupt has cut off is not the beginning of this one.
+  let rest = Bytes.from((isWhole ? "" : "\n") + stringify({ type, ...more }) + "\n");
+  isWhole = false;
   while (rest.length > 0) rest = rest.subarray(writeSync(3, rest));
+  isWhole = true;
 };
 for (const name of ["stdout", "stderr"]) {
   process[name].write = (data, encoding, done) => {
