@@ -5,6 +5,7 @@ import { createClient } from "@sandboxer/sdk";
 import { Sandbox, Template, waitForPort } from "e2b";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
+import { ask } from "./asking.ts";
 import { type Door, openDoor } from "./door.ts";
 
 const { describe } = await requires("linux-userns", "boxd");
@@ -43,6 +44,18 @@ describe("templates of E2B's own builder", () => {
     });
     expect(build.buildId).toBeTruthy();
     expect(told.join("\n")).toContain("RUN mkdir -p made");
+    const path = `/templates/with-site/builds/${build.buildId}`;
+    const entries = (await ask(door, "GET", `${path}/logs`)).json.logs;
+    expect(entries.map(({ message }: { message: string }) => message).join("\n")).toContain(
+      "RUN mkdir -p made",
+    );
+    const last = await ask(door, "GET", `${path}/logs?direction=backward&limit=1&level=info`);
+    expect(last.json).toEqual({ logs: entries.slice(-1) });
+    expect((await ask(door, "GET", `${path}/logs?level=error`)).json).toEqual({ logs: [] });
+    expect((await ask(door, "GET", `${path}/status?limit=2&logsOffset=1`)).json.logEntries).toEqual(
+      entries.slice(1, 3),
+    );
+    expect((await ask(door, "GET", `${path}/logs?limit=101`)).json).toMatchObject({ code: 400 });
     expect(await Template.exists("with-site", door.options)).toBe(true);
 
     const sandbox = await Sandbox.create("with-site:v1", door.options);
@@ -83,6 +96,25 @@ describe("templates of E2B's own builder", () => {
     const native = await client.sandboxes.create({ profile: "with-site@1" });
     expect((await native.run(["cat", "/home/user/made/by"])).exit).toMatchObject({ code: 0 });
     await native.destroy();
+    const { json } = await ask(door, "GET", "/templates/with-site?limit=1");
+    expect(json).toMatchObject({
+      templateID: "with-site",
+      names: ["with-site"],
+      public: false,
+      builds: [{ buildID: buildId, status: "ready", cpuCount: expect.any(Number) }],
+    });
+    expect((await ask(door, "GET", "/templates/nothing")).json).toMatchObject({ code: 404 });
+    expect((await ask(door, "PATCH", "/v2/templates/with-site", { public: false })).json).toEqual({
+      names: ["with-site"],
+    });
+    expect((await ask(door, "PATCH", "/templates/with-site", { public: true })).json).toMatchObject({
+      code: 400,
+    });
+    const all = (await ask(door, "GET", "/v2/templates")).json;
+    const first = await ask(door, "GET", "/v2/templates?limit=1");
+    const token = encodeURIComponent(first.headers.get("x-next-token") ?? "");
+    const rest = (await ask(door, "GET", `/v2/templates?nextToken=${token}`)).json;
+    expect([...first.json, ...rest]).toEqual(all);
     const told = { templateId: "with-site", buildId };
     expect(await Template.getBuildStatus(told, door.options)).toMatchObject({ status: "ready" });
     await Template.removeTags("with-site", "stable", door.options);

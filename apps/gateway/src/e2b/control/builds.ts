@@ -3,12 +3,15 @@ import { z } from "zod";
 import type { Build } from "../builds/build.ts";
 import { buildIdOf, builtVersions } from "../builds/built.ts";
 import { buildSchema, runBuild } from "../builds/run.ts";
+import { heavyEnough, logsWanted } from "./logs-wanted.ts";
 import { may } from "./may.ts";
+import { wholeIn } from "./query.ts";
 import { type Call, control } from "./route.ts";
 import { isReserved } from "./templates-known.ts";
 
 const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 const TAG = /^[\w.-]{1,128}$/;
+const MOST_ENTRIES = 100;
 
 const wishSchema = z.object({
   name: z.string().max(200),
@@ -93,11 +96,22 @@ export const buildRoutes = [
   control(
     { method: "GET", path: "/templates/{id}/builds/{build}/status", operation: "sandbox.create" },
     async (call) => {
+      const { query } = call;
+      const offset = wholeIn(query, "logsOffset", { least: 0 }) ?? 0;
+      const limit = wholeIn(query, "limit", { least: 0, most: MOST_ENTRIES }) ?? MOST_ENTRIES;
       const { id, name, status, log, reason } = await state(call);
-      const logEntries = log.slice(Number(call.query.get("logsOffset") ?? 0) || 0);
+      const logEntries = log.filter(heavyEnough(query)).slice(offset, offset + limit);
       const logs = logEntries.map(({ message }) => message);
       const more = reason && { reason: { ...reason, logEntries: [] } };
       return { status: 200, body: { buildID: id, templateID: name, status, logs, logEntries, ...more } };
+    },
+  ),
+  control(
+    { method: "GET", path: "/templates/{id}/builds/{build}/logs", operation: "sandbox.create" },
+    async (call) => {
+      const { limit, isForward, isWanted } = logsWanted(call.query, { most: MOST_ENTRIES, isForward: true });
+      const found = (await state(call)).log.filter(isWanted);
+      return { status: 200, body: { logs: (isForward ? found : found.toReversed()).slice(0, limit) } };
     },
   ),
 ];

@@ -1,31 +1,10 @@
-import type { Principal, Sandbox } from "@sandboxer/contract";
 import { SandboxerError } from "@sandboxer/contract";
-import type { Core } from "@sandboxer/core";
 import { findLiving } from "./find.ts";
 import { wholeIn } from "./query.ts";
 import { control } from "./route.ts";
-import { listedView } from "./view.ts";
+import { sampleOf } from "./sample.ts";
 
-const MIB = 1 << 20;
 const MOST_AT_ONCE = 100;
-
-/** What it uses now: no more is kept of it. */
-async function sampleOf(core: Core, principal: Principal, sandbox: Sandbox) {
-  const { cpuCount, memoryMB, diskSizeMB } = listedView(sandbox);
-  const now = await core.metrics(principal, sandbox.id);
-  const ranMs = Math.max(1, now.atMs - (sandbox.startedAtMs ?? now.atMs));
-  return {
-    timestamp: new Date(now.atMs).toISOString(),
-    timestampUnix: Math.floor(now.atMs / 1_000),
-    cpuCount,
-    cpuUsedPct: Math.round((now.cpuTimeMs / ranMs) * 10_000) / 100,
-    memUsed: now.memoryBytes,
-    memTotal: now.memoryLimitBytes ?? memoryMB * MIB,
-    memCache: 0,
-    diskUsed: now.diskBytes ?? 0,
-    diskTotal: diskSizeMB * MIB,
-  };
-}
 
 export const metricRoutes = [
   control(

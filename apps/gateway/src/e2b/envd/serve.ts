@@ -1,7 +1,9 @@
 import { SandboxerError } from "@sandboxer/contract";
 import type { Desk } from "../desk.ts";
 import type { Exchange } from "../exchange.ts";
+import { tellUse, tellVariables } from "./about.ts";
 import { admit } from "./admit.ts";
+import { compose } from "./compose.ts";
 import { download } from "./download.ts";
 import { filesystemRpcs } from "./filesystem.ts";
 import { serveHealth } from "./health.ts";
@@ -18,9 +20,18 @@ const PLAIN: Readonly<Record<string, (visit: Visit) => Promise<void> | void>> = 
   "GET /files": download,
   "HEAD /files": download,
   "POST /files": upload,
+  "POST /files/compose": compose,
+  "GET /envs": tellVariables,
+  "GET /metrics": tellUse,
 };
 
-const METHODS: Readonly<Record<string, string>> = { "/health": "GET", "/files": "GET, POST" };
+const METHODS: Readonly<Record<string, string>> = {
+  "/health": "GET",
+  "/files": "GET, POST",
+  "/files/compose": "POST",
+  "/envs": "GET",
+  "/metrics": "GET",
+};
 
 /** What E2B's daemon inside a sandbox answers, answered by this gateway. */
 export async function serveEnvd(exchange: Exchange, desk: Desk, sandboxId: string): Promise<void> {
