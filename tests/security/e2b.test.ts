@@ -93,6 +93,15 @@ describe("AZ-1 every route of E2B's control API, for everybody who may not", () 
     },
   );
 
+  it("measures nobody else's", async () => {
+    const path = `/sandboxes/metrics?sandbox_ids=${sandbox.sandboxId},${other.sandboxId}`;
+    const measured = async (key: string) =>
+      Object.keys((await ask(path, { headers: { "x-api-key": key } })).json.sandboxes);
+    expect(await measured(tenants.strangerKey)).toEqual([]);
+    expect(await measured(tenants.siblingKey)).toEqual([other.sandboxId]);
+    expect(await measured(tenants.ownerKey), "control").toEqual([sandbox.sandboxId]);
+  });
+
   it("lists nobody else's, and lets its owner do all of it", async () => {
     const listOf = async (key: string) =>
       JSON.parse((await ask("/v2/sandboxes", { headers: { "x-api-key": key } })).text).map(
@@ -106,7 +115,9 @@ describe("AZ-1 every route of E2B's control API, for everybody who may not", () 
 
 describe("AZ-1 what E2B's daemon would answer, for everybody who may not", () => {
   const PATHS = [
-    "/health",
+    "/envs",
+    "/metrics",
+    "/files/compose",
     "/files?path=/etc/passwd",
     "/process.Process/List",
     "/filesystem.Filesystem/Stat",

@@ -1,5 +1,6 @@
 import { SandboxerError } from "@sandboxer/contract";
 import { findLiving } from "./find.ts";
+import { may } from "./may.ts";
 import { wholeIn } from "./query.ts";
 import { control } from "./route.ts";
 import { sampleOf } from "./sample.ts";
@@ -10,6 +11,7 @@ export const metricRoutes = [
   control(
     { method: "GET", path: "/sandboxes/metrics", operation: "sandbox.read" },
     async ({ core, principal, query }) => {
+      await may({ core, principal }, "sandbox.read");
       const ids = new Set(query.getAll("sandbox_ids").flatMap((text) => text.split(",")));
       if (ids.size > MOST_AT_ONCE) {
         const why = `Too many sandboxes requested, maximum is ${MOST_AT_ONCE}`;
