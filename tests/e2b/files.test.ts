@@ -54,6 +54,51 @@ describe("E2B's own client, with files", () => {
     expect((await sandbox.files.getInfo("noted")).metadata).toBeUndefined();
   });
 
+  it("reads what the kernel makes up, which has no size", async () => {
+    const version = (await sandbox.commands.run("cat /proc/version")).stdout;
+    expect(version).not.toBe("");
+    expect(await sandbox.files.read("/proc/version")).toBe(version);
+    expect(await (await fetch(await sandbox.downloadUrl("/proc/version"))).text()).toBe(version);
+  });
+
+  it("refuses metadata that cannot be kept before anything is written", async () => {
+    await sandbox.files.write("noted", "before", { metadata: { author: "me" } });
+    const url = await sandbox.uploadUrl("noted");
+    for (const [name, value] of [
+      ["a".repeat(247), "x"],
+      ["a", "x".repeat(4_096)],
+      ["a", "\u00e9"],
+      ["a", "\t"],
+    ] as const) {
+      const headers = { "content-type": "application/octet-stream", [`x-metadata-${name}`]: `x${value}x` };
+      const answer = await fetch(url, { method: "POST", headers, body: "after" });
+      expect([answer.status, await answer.json()], name.slice(0, 9)).toEqual([
+        400,
+        { code: 400, message: expect.stringContaining("invalid metadata") },
+      ]);
+    }
+    expect(await sandbox.files.read("noted")).toBe("before");
+    expect((await sandbox.files.getInfo("noted")).metadata).toEqual({ author: "me" });
+  });
+
+  it("lists as deep as it goes, and takes a value of nothing for none given", async () => {
+    await sandbox.files.write("far/down/under", "1");
+    const listed = await sandbox.files.list("far", { depth: 5_000 });
+    expect(listed.map(({ name }) => name)).toEqual(["down", "under"]);
+    const { core, apiKey } = door.gateway;
+    const token = await core.openAccess(await core.authenticate(apiKey), sandbox.sandboxId);
+    const answer = await fetch(`${door.url}/filesystem.Filesystem/ListDir`, {
+      method: "POST",
+      headers: {
+        "e2b-sandbox-id": sandbox.sandboxId,
+        "x-access-token": token,
+        "content-type": "application/json",
+      },
+      body: '{"path":"far","depth":null}',
+    });
+    expect((await answer.json()).entries).toHaveLength(1);
+  });
+
   it("makes, lists, moves and removes", async () => {
     expect(await sandbox.files.makeDir("box/in")).toBe(true);
     expect(await sandbox.files.makeDir("box/in")).toBe(false);

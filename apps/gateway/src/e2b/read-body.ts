@@ -15,10 +15,15 @@ export async function readJsonBody(incoming: IncomingMessage): Promise<unknown> 
   return parseJson(await readBounded(incoming, MAXIMUM_JSON_BYTES));
 }
 
-export function parseJson(bytes: Uint8Array): unknown {
+/** A message of Connect's: what is `null` in it was not given. */
+export function parseMessage(bytes: Uint8Array): unknown {
+  return parseJson(bytes, (_, value) => (value === null ? undefined : value));
+}
+
+export function parseJson(bytes: Uint8Array, revive?: (name: string, value: unknown) => unknown): unknown {
   if (bytes.length === 0) return {};
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes), revive);
   } catch {
     throw new SandboxerError("invalid_request", "the body is not JSON in UTF-8");
   }

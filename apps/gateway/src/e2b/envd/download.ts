@@ -31,6 +31,7 @@ export async function download(visit: Visit): Promise<void> {
     ...who,
     ...(range && { offset: range.from, length: range.length }),
   });
+  if (!range && content.size === 0) return sendUnsized(visit, content.data, headers);
   const length = range ? range.length : content.size;
   outgoing.writeHead(range ? 206 : 200, {
     ...headers,
@@ -40,6 +41,27 @@ export async function download(visit: Visit): Promise<void> {
   });
   if (incoming.method === "HEAD" || length === 0) return void outgoing.end();
   await pipeline(Readable.from(content.data, { objectMode: false, highWaterMark: 1 << 20 }), outgoing);
+}
+
+/** What the kernel makes up says that it is empty; only one that is gets a length, which is zero. */
+async function sendUnsized(
+  { outgoing, incoming }: Visit,
+  data: AsyncIterable<Uint8Array>,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  const parts = data[Symbol.asyncIterator]();
+  const first = await parts.next();
+  const isEmpty = first.done || incoming.method === "HEAD";
+  outgoing.writeHead(200, { ...headers, ...(first.done && { "content-length": 0 }) });
+  if (isEmpty) {
+    await parts.return?.();
+    return void outgoing.end();
+  }
+  async function* all(): AsyncGenerator<Uint8Array> {
+    yield first.value;
+    yield* { [Symbol.asyncIterator]: () => parts };
+  }
+  await pipeline(Readable.from(all(), { objectMode: false }), outgoing);
 }
 
 /** One range; several, or what cannot be read, is the whole file, as HTTP has it. */

@@ -3,7 +3,7 @@ import { basename, dirname, normalize, resolve } from "node:path/posix";
 import { type FileEntry, type Files, SandboxerError } from "@sandboxer/contract";
 import type { Names } from "./names.ts";
 
-const METADATA_PREFIX = "user.e2b.";
+export const METADATA_PREFIX = "user.e2b.";
 const TYPES = { file: "FILE_TYPE_FILE", directory: "FILE_TYPE_DIRECTORY" } as const;
 const LETTERS = "rwxrwxrwx";
 

@@ -8,6 +8,14 @@ import { asUser, filesOf, pathOf, type Visit } from "./visit.ts";
 
 const LONGEST_PATH = 4_096;
 export const pathSchema = z.string().max(LONGEST_PATH).default("").transform(pathOf);
+/** No path is long enough to lead further down. */
+const DEEPEST = LONGEST_PATH / 2;
+const depthSchema = z
+  .int()
+  .min(0)
+  .max(2 ** 32 - 1)
+  .default(1)
+  .transform((depth) => Math.min(depth, DEEPEST));
 /** So many at once are asked for their attributes. */
 const AT_ONCE = 32;
 
@@ -44,10 +52,7 @@ export const filesystemRpcs: Readonly<Record<string, Rpc>> = {
   "/filesystem.Filesystem/Stat": unary(z.object({ path: pathSchema }), async (visit, { path }) =>
     told(visit, await filesOf(visit), path),
   ),
-  "/filesystem.Filesystem/ListDir": unary(
-    z.object({ path: pathSchema, depth: z.int().min(0).max(1_000).default(1) }),
-    listDir,
-  ),
+  "/filesystem.Filesystem/ListDir": unary(z.object({ path: pathSchema, depth: depthSchema }), listDir),
   "/filesystem.Filesystem/MakeDir": unary(z.object({ path: pathSchema }), async (visit, { path }) => {
     const files = await filesOf(visit);
     const was = await files.stat(path, asUser(visit)).catch(() => undefined);

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { SandboxerError } from "@sandboxer/contract";
 import { room } from "../exchange.ts";
-import { parseJson } from "../read-body.ts";
+import { parseMessage } from "../read-body.ts";
 
 const HEAD_BYTES = 5;
 const MESSAGE = 0;
@@ -48,7 +48,7 @@ export function readFrame(bytes: Uint8Array): unknown {
   if (body.length < HEAD_BYTES) throw refuse("it is cut off");
   if (body.readUInt8(0) !== MESSAGE) throw refuse("compression is not offered here");
   if (body.readUInt32BE(1) !== body.length - HEAD_BYTES) throw refuse("its length is another");
-  return parseJson(body.subarray(HEAD_BYTES));
+  return parseMessage(body.subarray(HEAD_BYTES));
 }
 
 export interface FrameStream {

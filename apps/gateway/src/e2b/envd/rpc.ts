@@ -2,7 +2,7 @@ import { isOver, SandboxerError } from "@sandboxer/contract";
 import type { z } from "zod";
 import { check } from "../../rest/check.ts";
 import { answerJson } from "../exchange.ts";
-import { parseJson, readBounded } from "../read-body.ts";
+import { parseMessage, readBounded } from "../read-body.ts";
 import { rpcCodeOf, rpcStatusOf } from "./code.ts";
 import { type FrameStream, openFrames, readFrame, readFrames } from "./frame.ts";
 import type { Visit } from "./visit.ts";
@@ -80,7 +80,7 @@ async function serveUnary(rpc: Unary, visit: Visit): Promise<void> {
   try {
     const body = await readBounded(visit.incoming, MAXIMUM_MESSAGE_BYTES);
     if (body.length === 0) throw new SandboxerError("invalid_request", "the body is not JSON in UTF-8");
-    const asked = parseJson(body);
+    const asked = parseMessage(body);
     answerJson(visit.outgoing, 200, await rpc.handle(visit, check(rpc.request, asked, "body") as never));
   } catch (error) {
     await destroyIfOver(visit);

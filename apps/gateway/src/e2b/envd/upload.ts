@@ -1,14 +1,16 @@
-import { Buffer } from "node:buffer";
 import { basename, normalize } from "node:path/posix";
 import { type Files, SandboxerError } from "@sandboxer/contract";
 import { answerJson, header } from "../exchange.ts";
 import { gunzipped } from "../gunzipped.ts";
-import { metadataOf, setMetadata } from "./entry.ts";
+import { METADATA_PREFIX, metadataOf, setMetadata } from "./entry.ts";
 import { makeWay } from "./make-way.ts";
 import { boundaryOf, partsOf } from "./multipart.ts";
 import { asUser, filesOf, pathOf, type Visit } from "./visit.ts";
 
 const METADATA_HEADER = "x-metadata-";
+/** An attribute's name has at most 255 bytes, and an inode's attributes lie in one block of a disk. */
+const LONGEST_METADATA_NAME = 255 - METADATA_PREFIX.length;
+const MOST_METADATA_BYTES = 4_096;
 const NEW_FILE_MODE = 0o644;
 
 interface Written {
@@ -22,6 +24,8 @@ interface Written {
 export async function upload(visit: Visit): Promise<void> {
   const type = header(visit, "content-type") ?? "";
   const path = visit.url.searchParams.get("path") ?? undefined;
+  // Before anything is written: what was there stays as it was.
+  const metadata = metadataIn(visit);
   const files = await filesOf(visit);
   const written: Written[] = [];
   const boundary = /^multipart\/form-data/i.test(type) ? boundaryOf(type) : undefined;
@@ -30,12 +34,12 @@ export async function upload(visit: Visit): Promise<void> {
       if (part.name !== "file") continue;
       const target = path ?? part.filename;
       if (!target) throw new SandboxerError("invalid_request", "path or filename is required");
-      written.push(await write(visit, files, target, part.content));
+      written.push(await write(visit, files, { target, metadata, content: part.content }));
     }
   } else if (/^application\/octet-stream/i.test(type)) {
     if (!path)
       throw new SandboxerError("invalid_request", "path query parameter is required for raw body upload");
-    written.push(await write(visit, files, path, bodyOf(visit)));
+    written.push(await write(visit, files, { target: path, metadata, content: bodyOf(visit) }));
   } else {
     const expected = "expected multipart/form-data or application/octet-stream";
     throw new SandboxerError(
@@ -56,12 +60,13 @@ function bodyOf(visit: Visit): AsyncIterable<Uint8Array> {
   return gunzipped(incoming.iterator({ destroyOnReturn: false }));
 }
 
-async function write(
-  visit: Visit,
-  files: Files,
-  target: string,
-  content: AsyncIterable<Uint8Array>,
-): Promise<Written> {
+interface Writing {
+  readonly target: string;
+  readonly content: AsyncIterable<Uint8Array>;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+async function write(visit: Visit, files: Files, { target, content, metadata }: Writing): Promise<Written> {
   const who = asUser(visit);
   const path = pathOf(target);
   const before = await files.stat(path, who).catch(() => undefined);
@@ -71,7 +76,6 @@ async function write(
   if (!before) await makeWay(visit, files, path);
   await files.write(path, content, { ...who, ...(!before && { mode: NEW_FILE_MODE }) });
   const whole = normalize((await files.stat(path, { ...who, follow: false })).path);
-  const metadata = metadataIn(visit);
   const hasMetadata = Object.keys(metadata).length > 0;
   if (hasMetadata || (before && (await metadataOf(files, whole, who)))) {
     await setMetadata(files, whole, metadata, who);
@@ -79,11 +83,22 @@ async function write(
   return { name: basename(whole), path: whole, type: "file", ...(hasMetadata && { metadata }) };
 }
 
+/** As much of it, and of such characters, as E2B keeps. */
 function metadataIn({ incoming }: Visit): Record<string, string> {
-  const metadata: Record<string, string> = {};
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    if (!name.startsWith(METADATA_HEADER) || name === METADATA_HEADER) continue;
-    metadata[name.slice(METADATA_HEADER.length)] = Buffer.from(String(value), "latin1").toString("utf8");
+  const all = Object.entries(incoming.headers)
+    .filter(([name]) => name.startsWith(METADATA_HEADER) && name !== METADATA_HEADER)
+    .map(([name, value]) => [name.slice(METADATA_HEADER.length), String(value)] as const);
+  const refuse = (why: string) => new SandboxerError("invalid_request", `invalid metadata: ${why}`);
+  const long = all.find(([name]) => name.length > LONGEST_METADATA_NAME);
+  if (long) throw refuse(`metadata key "${long[0]}" exceeds ${LONGEST_METADATA_NAME} bytes`);
+  const odd = all.find(([, value]) => !/^[ -~]*$/.test(value));
+  if (odd) throw refuse(`metadata value for key "${odd[0]}" is not printable ASCII`);
+  const bytes = all.reduce(
+    (sum, [name, value]) => sum + METADATA_PREFIX.length + name.length + value.length,
+    0,
+  );
+  if (bytes > MOST_METADATA_BYTES) {
+    throw refuse(`total metadata size ${bytes} exceeds ${MOST_METADATA_BYTES} bytes`);
   }
-  return metadata;
+  return Object.fromEntries(all);
 }
