@@ -58,6 +58,42 @@ describe("words of E2B's lifecycle that its client says seldom", () => {
     await sandbox.kill();
   });
 
+  it("wakes for its traffic for as long as it was made to run, also where it ends at its end", async () => {
+    const autoResume = { enabled: true };
+    for (const more of [{ autoPause: true }, {}]) {
+      const asked = { templateID: "base", timeout: 3_000, autoResume, ...more };
+      const { json } = await ask(door, "POST", "/v2/sandboxes", asked);
+      const sandbox = await Sandbox.connect(json.sandboxID, door.options);
+      await sandbox.files.write("kept", "still here");
+      await sandbox.pause();
+      expect(await sandbox.files.read("kept")).toBe("still here");
+      const { endAt, state, lifecycle } = await sandbox.getInfo();
+      expect([state, lifecycle?.autoResume]).toEqual(["running", true]);
+      expect(endAt.getTime() - Date.now()).toBeGreaterThan(2_500_000);
+      expect(endAt.getTime() - Date.now()).toBeLessThan(3_500_000);
+      await sandbox.kill();
+    }
+  });
+
+  it("runs for no longer than its key lets it, whatever it is asked for, and never sleeps less for that", async () => {
+    const { core, apiKey: rootKey } = door.gateway;
+    const { apiKey } = await core.createKey(await core.authenticate(rootKey), { maximumTtlMs: 3_600_000 });
+    const mine = { ...door.options, apiKey };
+    for (const lifecycle of [{ onTimeout: "kill" }, { onTimeout: "pause" }] as const) {
+      const sandbox = await Sandbox.create("base", { ...mine, timeoutMs: 600_000, lifecycle });
+      const leftMs = async () => (await sandbox.getInfo()).endAt.getTime() - Date.now();
+      await sandbox.setTimeout(1_200_000);
+      expect(await leftMs()).toBeGreaterThan(1_000_000);
+      await sandbox.setTimeout(7_200_000);
+      expect(await leftMs()).toBeGreaterThan(1_000_000);
+      expect(await leftMs()).toBeLessThanOrEqual(3_600_000);
+      await sandbox.pause();
+      await sandbox.connect({ timeoutMs: 7_200_000 });
+      expect((await sandbox.getInfo()).state).toBe("running");
+      await sandbox.kill();
+    }
+  });
+
   it("refuses what it would otherwise forget", async () => {
     const { sandbox, path } = await asleep();
     const refused = await ask(door, "POST", `${path}/resume`, { timeout: 60, autoPause: true });

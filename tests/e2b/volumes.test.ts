@@ -51,7 +51,10 @@ describe("E2B's own client, with volumes", () => {
     );
     await one?.commands.run("cat /mnt/data/in/a/file.txt > /mnt/data/copy; echo said >> /mnt/data/copy");
     expect((await other?.commands.run("cat /mnt/data/copy"))?.stdout).toBe("zweisaid\n");
-    expect((await one?.getInfo())?.volumeMounts).toEqual([{ name: "shared", path: "/mnt/data" }]);
+    const mounted = [{ name: "shared", path: "/mnt/data" }];
+    expect((await one?.getInfo())?.volumeMounts).toEqual(mounted);
+    const listed = await Sandbox.list(door.options).nextItems();
+    expect(listed.map((each) => each.volumeMounts)).toEqual([mounted, mounted]);
     await expect(Volume.destroy(volume.volumeId, door.options)).rejects.toThrow("work on it");
     await Promise.all([one?.kill(), other?.kill()]);
     expect(await volume.readFile("/copy", content())).toBe("zweisaid\n");

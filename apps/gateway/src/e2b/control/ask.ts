@@ -66,7 +66,7 @@ export async function bodyFor(
     labels: labelsFor(metadata, {
       template: asked.templateID,
       ...(asked.autoPause && { "on-timeout": asked.autoPauseMemory === false ? "stop" : "pause" }),
-      ...(asked.autoPause && asked.autoResume?.enabled && { "auto-resume": "true" }),
+      ...(asked.autoResume?.enabled && { "auto-resume": "true" }),
       ...(retentionMs > 0 && { "retention-ms": String(retentionMs) }),
       ...(asked.network?.allowPublicTraffic === false && { public: "false" }),
       ...(asked.network?.maskRequestHost && { "mask-host": asked.network.maskRequestHost }),

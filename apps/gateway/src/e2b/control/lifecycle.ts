@@ -1,4 +1,4 @@
-import { type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import { MINIMUM_TTL_MS, type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
 import { z } from "zod";
 import { notesOf } from "../labels.ts";
@@ -10,15 +10,22 @@ import { connectionView } from "./view.ts";
 
 const DEFAULT_TIMEOUT_S = 300;
 const OLD_DEFAULT_TIMEOUT_S = 15;
+/** What may pass between a look at the clock and core's own. */
+const SPARE_MS = 1_000;
 
-/** So long from now, in E2B's sense: when it stops running. */
+/** So long from now, in E2B's sense: when it stops running; as there, no longer than the key may have one. */
 export async function runFor(
   core: Core,
   principal: Principal,
   sandbox: Sandbox,
   seconds: number,
 ): Promise<Sandbox> {
-  const ttlMs = Math.min(Math.max(1, seconds) * 1_000 + retentionOf(sandbox), LONGEST_KEEP_MS);
+  const { maximumTtlMs = Number.POSITIVE_INFINITY } = (await core.whoami(principal)).rights;
+  const livedMs = Date.now() - (sandbox.startedAtMs ?? Date.now());
+  const keptMs = retentionOf(sandbox);
+  const mostMs = Math.min(LONGEST_KEEP_MS, maximumTtlMs - livedMs - SPARE_MS) - keptMs;
+  if (mostMs < MINIMUM_TTL_MS) throw new SandboxerError("invalid_request", "Max instance length exceeded");
+  const ttlMs = Math.floor(Math.min(Math.max(1, seconds) * 1_000, mostMs)) + keptMs;
   return core.extend(principal, sandbox.id, { ttlMs });
 }
 
@@ -128,7 +135,7 @@ export const lifecycleRoutes = [
 async function keep(core: Core, principal: Principal, { id, startedAtMs }: Sandbox): Promise<void> {
   const { maximumTtlMs = LONGEST_KEEP_MS } = (await core.whoami(principal)).rights;
   const livedMs = Date.now() - (startedAtMs ?? Date.now());
-  const ttlMs = Math.min(LONGEST_KEEP_MS, maximumTtlMs - livedMs - 1_000);
+  const ttlMs = Math.min(LONGEST_KEEP_MS, maximumTtlMs - livedMs - SPARE_MS);
   // A key that may pause need not be one that may extend; then it sleeps until its end.
   if (ttlMs >= 1_000) await core.extend(principal, id, { ttlMs }).catch(() => {});
 }

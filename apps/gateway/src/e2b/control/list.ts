@@ -3,7 +3,7 @@ import { metadataOf, notesOf } from "../labels.ts";
 import { type Order, pageOf } from "./page.ts";
 import { momentIn, refuseParameter, wordIn } from "./query.ts";
 import type { Answer, Call } from "./route.ts";
-import { listedView } from "./view.ts";
+import { listedWithMounts } from "./view.ts";
 
 const STATES = ["running", "paused"] as const satisfies SandboxState[];
 const ORDERS = ["asc", "desc"] as const satisfies Order[];
@@ -24,13 +24,17 @@ export async function listPage(call: Call<unknown>): Promise<Answer> {
   const running = all.filter(({ state }) => state === "running").length;
   const isTold = states.includes("running");
   const more = { ...headers, ...(isTold && { "x-total-running": String(running) }) };
-  return { status: 200, body: page.map(listedView), headers: more };
+  return { status: 200, body: await shown(call, page), headers: more };
 }
 
 /** As clients before paging knew it. */
 export async function listRunning(call: Call<unknown>): Promise<Answer> {
   const found = await newestFirst(call, ["running"], wantedBy(call.query));
-  return { status: 200, body: found.map(listedView) };
+  return { status: 200, body: await shown(call, found) };
+}
+
+function shown({ core, principal }: Call<unknown>, sandboxes: readonly Sandbox[]): Promise<object[]> {
+  return Promise.all(sandboxes.map((sandbox) => listedWithMounts(core, principal, sandbox)));
 }
 
 async function newestFirst(

@@ -31,6 +31,11 @@ export async function connectionView(core: Core, desk: Desk, principal: Principa
   };
 }
 
+/** One of a list, with what it works on. */
+export async function listedWithMounts(core: Core, principal: Principal, sandbox: Sandbox) {
+  return { ...listedView(sandbox), volumeMounts: await mountsOf(core, principal, sandbox) };
+}
+
 export function listedView(sandbox: Sandbox) {
   const { cpus, memoryMiB, diskMiB } = { ...DEFAULT_RESOURCES, ...sandbox.spec.resources };
   return {
