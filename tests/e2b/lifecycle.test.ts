@@ -1,3 +1,4 @@
+import type { Operation } from "@sandboxer/contract";
 import { Sandbox } from "e2b";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
@@ -92,6 +93,29 @@ describe("words of E2B's lifecycle that its client says seldom", () => {
       expect((await sandbox.getInfo()).state).toBe("running");
       await sandbox.kill();
     }
+  });
+
+  it("leaves nothing behind that its key could not have used", async () => {
+    const { core, apiKey: rootKey } = door.gateway;
+    const root = await core.authenticate(rootKey);
+    const living = async () => {
+      const { sandboxes } = await core.list(root, { states: ["provisioning", "running", "paused"] });
+      return sandboxes.map(({ id }) => id);
+    };
+    const keyFor = async (operations: Operation[]) => (await core.createKey(root, { operations })).apiKey;
+    const before = await living();
+    const blind = { ...door, options: { ...door.options, apiKey: await keyFor(["sandbox.create"]) } };
+    const made = await ask(blind, "POST", "/v2/sandboxes", { templateID: "base" });
+    expect(made.json).toMatchObject({ code: 403 });
+    expect(await living()).toEqual(before);
+
+    const some = await keyFor(["sandbox.create", "sandbox.read", "sandbox.snapshot", "sandbox.destroy"]);
+    const fixed = { ...door, options: { ...door.options, apiKey: some } };
+    const own = await Sandbox.create("base", fixed.options);
+    const forks = await ask(fixed, "POST", `/sandboxes/${own.sandboxId}/fork`, { count: 2, timeout: 60 });
+    expect(forks.json).toEqual({ code: 403, message: expect.stringContaining("sandbox.extend") });
+    expect((await living()).toSorted()).toEqual([...before, own.sandboxId].toSorted());
+    await own.kill();
   });
 
   it("refuses what it would otherwise forget", async () => {

@@ -1,9 +1,9 @@
-import type { Sandbox } from "@sandboxer/contract";
 import { startTemplate } from "../builds/start.ts";
 import { bodyFor, newSandboxSchema } from "./ask.ts";
 import { findLiving } from "./find.ts";
 import { listPage, listRunning } from "./list.ts";
-import { type Answer, type Call, control } from "./route.ts";
+import { may } from "./may.ts";
+import { type Call, control } from "./route.ts";
 import { connectionView, detailView } from "./view.ts";
 
 const DEFAULT_TIMEOUT_S = 300;
@@ -12,20 +12,18 @@ const OLD_DEFAULT_TIMEOUT_S = 15;
 const create = (defaultTimeoutS: number) => async (call: Call<ReturnType<typeof newSandboxSchema.parse>>) => {
   const { core, desk, principal, body } = call;
   const asked = await bodyFor(call, body, defaultTimeoutS);
+  // Who could not be told of it gets none made.
+  await may(call, "sandbox.read");
   const sandbox = await core.create(principal, asked.body);
-  if (asked.isStarted) await startTemplate(core, principal, sandbox);
-  return connected(call, sandbox, 201, desk);
+  try {
+    if (asked.isStarted) await startTemplate(core, principal, sandbox);
+    desk.autoPause.watch(sandbox);
+    return { status: 201, body: await connectionView(core, desk, principal, sandbox) };
+  } catch (error) {
+    await core.destroy(principal, sandbox.id).catch(() => {});
+    throw error;
+  }
 };
-
-async function connected(
-  { core, principal }: Call<unknown>,
-  sandbox: Sandbox,
-  status: number,
-  desk: Call<unknown>["desk"],
-): Promise<Answer> {
-  desk.autoPause.watch(sandbox);
-  return { status, body: await connectionView(core, desk, principal, sandbox) };
-}
 
 export const sandboxRoutes = [
   control(

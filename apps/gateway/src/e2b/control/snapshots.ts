@@ -7,6 +7,7 @@ import type { Desk } from "../desk.ts";
 import { timeoutSchema } from "./ask.ts";
 import { findLiving } from "./find.ts";
 import { runFor } from "./lifecycle.ts";
+import { may } from "./may.ts";
 import { pageOf } from "./page.ts";
 import { control } from "./route.ts";
 import { findSnapshot, isTemplate } from "./templates-known.ts";
@@ -62,13 +63,20 @@ export const snapshotRoutes = [
     },
     async ({ core, desk, principal, params, body }) => {
       const { id } = await findLiving(core, principal, params.id ?? "");
+      // Each gets an end of its own; who may not give it one makes none.
+      await may({ core, principal }, "sandbox.extend");
       const forks = await core.fork(principal, id, { count: body.count ?? 1 });
       const made = forks.map(async (fork) => {
         const sandbox = await runFor(core, principal, fork, body.timeout ?? DEFAULT_FORK_S);
         desk.autoPause.watch(sandbox);
         return { sandbox: await connectionView(core, desk, principal, sandbox) };
       });
-      return { status: 201, body: await Promise.all(made) };
+      try {
+        return { status: 201, body: await Promise.all(made) };
+      } catch (error) {
+        await Promise.allSettled(forks.map((fork) => core.destroy(principal, fork.id)));
+        throw error;
+      }
     },
   ),
 ];
