@@ -72,7 +72,7 @@ describe("a linked work tree of git as a copy-on-write workspace", () => {
     for (const [name, text] of [
       ["HEAD", "ref: refs/heads/x\n"],
       ["objects/canary", "CANARY"],
-      ["config", "CANARY"],
+      ["config", "[core]\n\tbare = false\n[credential]\n\thelper = CANARY\n"],
       ["worktrees/x/commondir", "../..\n"],
       ["worktrees/x/gitdir", `${join(place, "other/.git")}\n`],
     ])
@@ -94,8 +94,12 @@ describe("a linked work tree of git as a copy-on-write workspace", () => {
     await rm(join(secret, "objects"));
     await mkdir(join(secret, "objects"));
     const made = await said("create", "-w", join(place, "hostile"));
-    expect(await sh(made, `cat ${secret}/config`), "control: now it is its repository").toBe("CANARY");
+    expect(await sh(made, `cat ${secret}/config`), "control: now it is its repository").toBe(
+      "[core]\n\tbare = false",
+    );
+    const found = await sh(made, `grep -rl CANARY ${secret} || true`);
+    expect(found, "SN-1 no word of its owner's").toBe("");
     await said("rm", made);
-    expect(await readFile(join(secret, "config"), "utf8")).toBe("CANARY");
+    expect(await readFile(join(secret, "config"), "utf8"), "the host's is as it was").toContain("CANARY");
   });
 });

@@ -53,15 +53,19 @@ export async function findLinkedWorktree({
   }
 }
 
-/** Of a small plain file; nothing where there is none. */
 async function readLine(path: string): Promise<string | undefined> {
+  return (await readSmall(path, MOST_BYTES))?.replace(/\n$/, "");
+}
+
+/** Of a plain file; nothing where there is none, or more than is honest. */
+export async function readSmall(path: string, mostBytes = 2 ** 20): Promise<string | undefined> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const file = await open(path, flags).catch(() => undefined);
   if (!file) return undefined;
   try {
     const found = await file.stat();
-    if (!found.isFile() || found.size > MOST_BYTES) return undefined;
-    return (await file.readFile("utf8")).replace(/\n$/, "");
+    if (!found.isFile() || found.size > mostBytes) return undefined;
+    return await file.readFile("utf8");
   } finally {
     await file.close();
   }

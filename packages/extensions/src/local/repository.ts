@@ -6,12 +6,13 @@ import { openFiles } from "../_kit/boxd/files.ts";
 import type { Connection } from "../_kit/boxd/index.ts";
 import { hostFolder, type Pinned, pinFolder } from "../_kit/mirror/host-folder.ts";
 import { sensitivePlaces } from "../_kit/sensitive.ts";
-import { findLinkedWorktree, type LinkedWorktree } from "./linked-worktree.ts";
+import { findLinkedWorktree, type LinkedWorktree, readSmall } from "./linked-worktree.ts";
+import { plainGitConfig } from "./plain-git-config.ts";
 import type { Root } from "./root.ts";
 
 /** What git needs of a repository besides its objects, which are many and never change. */
 const COPIED = [
-  ...["HEAD", "config", "description", "hooks", "info", "logs", "packed-refs", "refs", "reftable", "shallow"],
+  ...["HEAD", "description", "hooks", "info", "logs", "packed-refs", "refs", "reftable", "shallow"],
 ];
 const MOST_ENTRIES = 20_000;
 /** Where the objects of the host's are inside, read-only. */
@@ -75,6 +76,10 @@ export async function seedRepository(
   await upload(stream, hostFolder(boxdPath, dir, pinned).pack(leaving));
   const write = (path: string, line: string) =>
     files.write(`${inside}/${path}`, [new TextEncoder().encode(`${line}\n`)], { parents: true });
+  for (const path of ["config", `worktrees/${name}/config.worktree`]) {
+    const text = await readSmall(join(repository, path));
+    if (text !== undefined) await write(path, plainGitConfig(text).trimEnd());
+  }
   await write("objects/info/alternates", `${inside}/${OBJECTS}`);
   await write(`worktrees/${name}/gitdir`, `${target.replace(/\/+$/, "")}/.git`);
 }
@@ -83,6 +88,7 @@ export async function seedRepository(
 async function entriesOf(repository: string, wanted: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   const visit = async (path: string): Promise<void> => {
+    if (path.endsWith("/config.worktree")) return;
     if (found.push(path) > MOST_ENTRIES) {
       throw new SandboxerError(
         "payload_too_large",
