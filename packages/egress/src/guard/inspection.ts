@@ -100,7 +100,7 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
           return { book: ward.book, dlp: dlp && { dlp, ...looking } };
         };
         const put = putHeaders(ward, asked, head);
-        return passGate({ known, users: ward.users, uid, scheme }, asked, put);
+        return passGate({ known, users: ward.users, uid, scheme, held: ward.held }, asked, put);
       },
       reach: (where, cidrs) => reach(where, cidrs, inspected, parts, upstreams),
       asking: (asked) => {

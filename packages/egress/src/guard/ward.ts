@@ -4,6 +4,7 @@ import { createContexts } from "../http/inspector.ts";
 import { compile, type Policy } from "../policy/compile.ts";
 import { type Book, openBook, type Word } from "../secrets/book.ts";
 import { withFormer, withRetired } from "../secrets/gone.ts";
+import { Held } from "../secrets/held.ts";
 import { type AuthorityKeys, authorityOf } from "../tls/certificate.ts";
 import { Explanations } from "./explanations.ts";
 import { NewNames } from "./new-names.ts";
@@ -36,6 +37,7 @@ export interface Ward {
   /** What was put in once. */
   former: readonly Word[];
   book: Book;
+  readonly held: Held;
   /** By purse. */
   readonly spent: Map<string, Spent>;
   /** Keys that sign logins. */
@@ -63,6 +65,7 @@ export function createWard({ sandbox, authority, socket: _, spent: before, ...te
   const book = openBook(secrets);
   const fresh = {
     former: [],
+    held: new Held(),
     tunnels: new Map(),
     newNames: new NewNames(),
     explanations: new Explanations(),

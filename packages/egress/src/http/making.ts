@@ -38,8 +38,10 @@ export async function make(parts: SessionParts, incoming: Incoming, making: Maki
     note({ ...judged, verdict: "failed", reason: "the program left" });
     return false;
   }
+  let release = () => {};
   try {
     const filled = await parts.fill(asked, head);
+    release = () => filled.release?.();
     const opened = () => note({ ...judged, status: 101 });
     const { status, isReusable, ended } = await exchange({
       head,
@@ -62,6 +64,8 @@ export async function make(parts: SessionParts, incoming: Incoming, making: Maki
     else if (isRefused) answerShort(client, 403, error.message, parts.hint);
     else answerShort(client, 502, explain(error));
     return false;
+  } finally {
+    release();
   }
 }
 

@@ -9,6 +9,7 @@ import { type Masking, maskingOf } from "./answer.ts";
 import { kindOf } from "./body.ts";
 import { refuseForeign } from "./foreign.ts";
 import { type Filling, fillHeaders, fillTarget } from "./head.ts";
+import type { Held } from "./held.ts";
 import { type Known, messagesBy } from "./messages.ts";
 import { type OutgoingBody, outgoingBody, wholeBody } from "./outgoing.ts";
 import { findSigned } from "./resign.ts";
@@ -23,6 +24,8 @@ export interface Filled {
   /** Of a WebSocket that this opens. */
   readonly messages: Messages;
   masking(answer: IncomingMessage): Masking | undefined;
+  /** Nothing of it waits any more. */
+  release?(): void;
 }
 
 export interface GateParts {
@@ -30,6 +33,8 @@ export interface GateParts {
   readonly users: GuardedUsers;
   readonly uid: number;
   readonly scheme: "http" | "https";
+  /** What the sandbox has waiting already. */
+  readonly held: Held;
 }
 
 /** Puts the secrets into a request where they belong. Throws where one would go elsewhere. */
@@ -62,11 +67,13 @@ export async function passGate(parts: GateParts, asked: AskedRequest, head: Head
   const hasSecrets = book.secrets.length > 0;
   const headers = fillHeaders(filling, hasSecrets ? readable(sifted.headers) : sifted.headers);
   const target = fillTarget(filling, { path, query: sifted.query });
-  const whole = signing?.needsBody;
+  const waiting = signing?.needsBody ? parts.held.begin() : undefined;
   return {
     head: { ...head, headers },
     target,
-    body: (source) => (whole ? wholeBody : outgoingBody)(filling, facts, source),
+    body: (source) =>
+      waiting ? wholeBody(filling, facts, waiting.counted(source)) : outgoingBody(filling, facts, source),
+    ...(waiting && { release: waiting.release }),
     ...(signing && { sign: (all, { whole }) => signing.sign({ target, headers: all }, whole) }),
     messages,
     masking: (answer) => (hasSecrets ? maskingOf(book, answer) : undefined),
