@@ -113,6 +113,37 @@ print("ended")`;
     await expect.poll(last, { timeout: 30_000 }).toMatchObject({ verdict: "failed" });
   });
 
+  it("one connection to the proxy that goes to many hosts keeps few of theirs", async () => {
+    const hosts = Array.from({ length: 12 }, (_, at) => `n${at}.many.test`);
+    for (const host of hosts) await bench.lab.name(host, [WORLD]);
+    const many = await bench.sandbox({ rules: [{ host: "*.many.test", protocol: "http" }] });
+    const asking = await many.exec({
+      argv: [
+        "python3",
+        "-c",
+        `
+import http.client, sys
+one = http.client.HTTPConnection("198.18.0.1", 3128, timeout=60)
+for host in sys.argv[1:] + sys.argv[1:2]:
+    one.request("GET", f"http://{host}/", headers={"Host": host}); print(one.getresponse().read().decode(), end="", flush=True)
+import time; time.sleep(600)`,
+        ...hosts,
+      ],
+    });
+    let said = "";
+    const reading = (async () => {
+      for await (const event of asking.events) if (event.type !== "exit") said += text(event.data);
+    })().catch(() => {});
+    const all = [...hosts, hosts[0]].map((host) => `hello from ${host}\n`).join("");
+    await expect.poll(() => said, { timeout: 60_000 }).toBe(all);
+    const live = async () => (await bench.lab.look()).live;
+    await expect.poll(live, { timeout: 30_000 }).toBeLessThanOrEqual(4);
+    expect(await live(), "control: those that it has are seen").toBeGreaterThan(0);
+    await asking.signal("KILL");
+    await reading;
+    await expect.poll(live, { timeout: 30_000 }).toBe(0);
+  });
+
   it("who has said everything still hears the answer, and who has heard everything can still speak", async () => {
     const script = `
 import socket

@@ -7,16 +7,15 @@ import type { Place } from "../http/authority.ts";
 import { endTls } from "../http/inspector.ts";
 import { serveSession } from "../http/session.ts";
 import type { RequestNote } from "../http/session-parts.ts";
-import { openUpstream, type Upstream } from "../http/upstream.ts";
 import type { AskedRequest } from "../policy/decide.ts";
 import { attachmentOf } from "../policy/users.ts";
-import { type Resolve, trapIn, Unreachable } from "../resolve.ts";
+import type { Resolve } from "../resolve.ts";
 import { passGate } from "../secrets/gate.ts";
 import { putHeaders } from "../secrets/put-headers.ts";
 import { hintFor } from "./hint.ts";
 import { judgeRequest } from "./judge.ts";
-import { resolveFor } from "./new-names.ts";
 import type { Questions } from "./questions.ts";
+import { reach, type Upstreams } from "./reaching.ts";
 import type { Noted, Ward } from "./ward.ts";
 
 /** A connection whose requests are read. */
@@ -119,28 +118,4 @@ export async function inspect(socket: Socket, inspected: Inspected, parts: Inspe
 async function readable(socket: Socket, { ward, scheme, place }: Inspected): Promise<Duplex> {
   if (scheme === "http" || !place) return socket;
   return endTls(socket, place.host, ward.contextFor(place.host));
-}
-
-type Upstreams = Map<string, { readonly upstream: Upstream; readonly addresses: readonly string[] }>;
-
-/** Each request by the networks that its own rules name, also where another has been there already. */
-async function reach(
-  place: Place,
-  cidrs: readonly string[],
-  { ward, scheme, addresses: judged }: Inspected,
-  parts: InspectionParts,
-  upstreams: Upstreams,
-): Promise<Upstream | Unreachable> {
-  const key = `${place.host}:${place.port}`;
-  const known = upstreams.get(key);
-  const before = known?.addresses ?? judged;
-  const trap = before && trapIn(place.host, before, cidrs);
-  if (trap) return trap;
-  if (known) return known.upstream;
-  const resolve = resolveFor(ward, parts.resolve);
-  const addresses = before ?? (await resolve(place.host, cidrs).catch(Unreachable.from));
-  if (addresses instanceof Unreachable) return addresses;
-  const upstream = openUpstream({ scheme, ...place, addresses }, parts.trust, place.host);
-  upstreams.set(key, { upstream, addresses });
-  return upstream;
 }
