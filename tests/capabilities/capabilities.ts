@@ -109,7 +109,7 @@ export const CAPABILITIES = {
   /** Tables and figures for Debian's own Python, in a folder that a sandbox can be shown. */
   "python-science": async () => {
     await ensureDebianPackage("python3-venv");
-    return { folder: await pythonWith("/usr/bin/python3", "pandas", "matplotlib") };
+    return { folder: await pythonWith("/usr/bin/python3", "pandas", "matplotlib", "plotly") };
   },
   /** What the code interpreter runs besides Python, JavaScript and bash. */
   languages: async () => {

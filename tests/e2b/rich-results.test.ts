@@ -284,4 +284,16 @@ figure, _ = plt.subplots(1, 2); figure.suptitle("both"); _[0].pie([9, 1], labels
     const child = `!python3 -c "import matplotlib.pyplot as p; p.plot([1]); print('drawn')"`;
     expect((await sandbox.runCode(child)).logs.stdout.join("")).toBe("drawn\n");
   });
+
+  it("shows figures of plotly, which has no browser here", async () => {
+    const code =
+      "import plotly.graph_objects as go\nplot = go.Figure(go.Bar(x=['a'], y=[1])); plot.show(); plot";
+    const { results, error } = await sandbox.runCode(code);
+    expect(error).toBeUndefined();
+    const bar = { data: [{ type: "bar", x: ["a"], y: [1] }] };
+    expect(results.map(({ html, extra }) => [html?.includes("<div"), extra])).toMatchObject([
+      [true, { "application/vnd.plotly.v1+json": bar }],
+      [true, { "application/vnd.plotly.v1+json": bar }],
+    ]);
+  });
 });

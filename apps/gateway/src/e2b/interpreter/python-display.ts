@@ -64,6 +64,12 @@ def in_saving(pictures):
         return save(self, fp, *given, **named)
     pictures.Image.save = saved
 
+def in_plots(plots):
+    def bundle(self, *_, **__):
+        html = self.to_html(full_html=False, include_plotlyjs="cdn")
+        return {"text/html": html, "application/vnd.plotly.v1+json": decode(self.to_json())[0]}
+    plots.BaseFigure._repr_mimebundle_, plots.BaseFigure.show = bundle, lambda self, *_, **__: display(self)
+
 class Shown:
     KEY = "text/plain"
     def __init__(self, data=None, url=None, filename=None, **more):
@@ -105,7 +111,7 @@ def in_ipython(functions):
     functions.display = display
 
 class Taught:
-    WHEN_LOADED = {"matplotlib": in_figures, "PIL.Image": in_saving, "PIL.ImageShow": in_pictures, "IPython.core.display_functions": in_ipython}
+    WHEN_LOADED = {"matplotlib": in_figures, "plotly.basedatatypes": in_plots, "PIL.Image": in_saving, "PIL.ImageShow": in_pictures, "IPython.core.display_functions": in_ipython}
     STANDS_IN = ("IPython", "IPython.display", "IPython.core", "IPython.core.display")
 
     def find_spec(self, name, path=None, target=None):

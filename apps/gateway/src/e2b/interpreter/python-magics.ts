@@ -114,6 +114,8 @@ CELLS["time"] = lambda text, body: timed(body or text, None)
 CELLS["timeit"] = lambda text, body: timed_often(body or text, None)
 
 class Shell:
+    config = {}
+
     def system(self, command):
         in_shell(expanded(command, sys._getframe(1)))
 
