@@ -60,6 +60,47 @@ describe("what becomes of a sandbox's rules and of its past", () => {
     await expectOver(client, end, home);
   });
 
+  it("SN-6 forks, restores and exports at once, and a deletion among them, are whole or refused", async () => {
+    const home = makeHome(onTestFinished);
+    const { client, end } = await startGateway(home);
+    const source = await client.sandboxes.create({});
+    await sh(source, "head -c 8000000 /dev/urandom > ~/large");
+    const sum = (one: Sandbox) => sh(one, "sha256sum ~/large | cut -c1-64");
+    const right = await sum(source);
+    const { id, digest } = await source.snapshot();
+    const exported = async () => {
+      const parts: Uint8Array[] = [];
+      for await (const part of await client.snapshots.export(id)) parts.push(part);
+      return parts;
+    };
+    const restore = () => client.sandboxes.create({ from: id });
+    const atOnce = await Promise.all([exported(), restore(), restore(), source.fork(2)]);
+    const [archive, one, two, forks] = atOnce;
+    for (const copy of [one, two, ...forks]) {
+      expect(await sum(copy)).toBe(right);
+      await copy.destroy();
+    }
+    const brought = await client.snapshots.import(archive);
+    expect(brought.digest).toBe(digest);
+    // Now somebody takes it away under those who read it.
+    const racing = await Promise.allSettled([exported(), restore(), client.snapshots.delete(id), restore()]);
+    const [read, first, deleted, second] = racing;
+    expect(deleted.status).toBe("fulfilled");
+    if (read.status === "fulfilled") {
+      expect((await client.snapshots.import(read.value)).digest, "all of it, or an error").toBe(digest);
+    }
+    for (const made of [first, second]) {
+      if (made.status === "fulfilled") expect(await sum(made.value)).toBe(right);
+      else expect(["not_found", "invalid_request"]).toContain(made.reason.code);
+    }
+    await expect(restore()).rejects.toMatchObject({ code: "not_found" });
+    expect(await sum(await client.sandboxes.create({ from: brought.id })), "the other is its own").toBe(
+      right,
+    );
+    for (const snapshot of await client.snapshots.list()) await client.snapshots.delete(snapshot.id);
+    await expectOver(client, end, home);
+  });
+
   it("SN-6 rapid forks of forks hold what each was made of", async () => {
     const home = makeHome(onTestFinished);
     const { client, end } = await startGateway(home);

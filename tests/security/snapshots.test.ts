@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
+import { rmSync } from "node:fs";
 import { appendFile, cp, mkdtemp, readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,6 +21,8 @@ describe("snapshots as an attacker meets them", () => {
   let gateway: Gateway;
   let client: Client;
   let source: Sandbox;
+  /** Goes as soon as somebody begins to restore it. */
+  let doomed: string | undefined;
   const shelf = () => join(home, "home/snapshots");
   const sh = async (sandbox: Sandbox, script: string, user = "user") =>
     text((await sandbox.run(["sh", "-c", script], { user })).stdout);
@@ -35,6 +38,11 @@ describe("snapshots as an attacker meets them", () => {
       home: join(home, "home"),
       listen: { host: "127.0.0.1", port: 0 },
       log: silent,
+      failpoint(place) {
+        if (place !== "restore.begun" || doomed === undefined) return;
+        rmSync(join(shelf(), doomed), { recursive: true });
+        doomed = undefined;
+      },
     });
     client = createClient({ url: gateway.url ?? "", apiKey: gateway.apiKey });
     source = await client.sandboxes.create({ env: { TOKEN: CANARY } });
@@ -209,6 +217,20 @@ describe("snapshots as an attacker meets them", () => {
     const theirs = await (await other.sandboxes.create({})).snapshot();
     expect((await client.snapshots.list()).map(({ id }) => id)).toContain(theirs.id);
     for (const { id } of await client.snapshots.list()) await client.snapshots.delete(id);
+  });
+
+  it("SN-6 that is deleted under who restores it is absent to them, and nothing is made", async () => {
+    const snapshot = await source.snapshot();
+    doomed = snapshot.id;
+    const living = async () => (await client.sandboxes.list({ states: ["running"] })).sandboxes.length;
+    const before = await living();
+    await expect(client.sandboxes.create({ from: snapshot.id })).rejects.toMatchObject({ code: "not_found" });
+    expect(doomed, "control: it was begun").toBeUndefined();
+    expect(await living()).toBe(before);
+    const { id } = await source.snapshot();
+    await client.snapshots.delete(id);
+    await expect(client.sandboxes.create({ from: id })).rejects.toMatchObject({ code: "not_found" });
+    await expect(client.snapshots.export(id)).rejects.toMatchObject({ code: "not_found" });
   });
 
   it("SN-5 is for its owner's eyes, and gone when it is deleted", async () => {

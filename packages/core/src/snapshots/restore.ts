@@ -11,6 +11,7 @@ import type { House } from "../house.ts";
 import { digestOf } from "./digest.ts";
 import { shelfOf } from "./shelf-of.ts";
 import { readLayer, tampered, verifyLayout } from "./verify.ts";
+import { whileThere } from "./while-there.ts";
 
 /** Nothing but its end. */
 const EMPTY_ARCHIVE = digestOf(Buffer.alloc(1024));
@@ -35,7 +36,8 @@ export async function withSnapshot<Body extends Pick<CreateBody, "from" | "image
  */
 export async function needWorkspace(house: House, { from, workspace }: SandboxSpec): Promise<void> {
   if (from === undefined || workspace?.mode === "copy-on-write") return;
-  const { layers } = await verifyLayout(shelfOf(house).pathOf(from), () => true);
+  const shelf = shelfOf(house);
+  const { layers } = await whileThere(shelf, from, () => verifyLayout(shelf.pathOf(from), () => true));
   if (!layers.some(({ kind, digest }) => kind === "workspace" && digest !== EMPTY_ARCHIVE)) return;
   throw new SandboxerError(
     "invalid_request",
@@ -53,18 +55,27 @@ export async function inheritRunbook(house: House, spec: SandboxSpec): Promise<v
 
 /** Before anybody may use it: what it is made from is all there, and right, or there is no sandbox. */
 export async function restoreInto(house: House, { spec }: Sandbox, box: Box): Promise<void> {
-  if (spec.from === undefined) return;
+  const { from } = spec;
+  if (from === undefined) return;
+  await whileThere(shelfOf(house), from, () => restoreFrom(house, { ...spec, from }, box));
+}
+
+async function restoreFrom(
+  house: House,
+  { from, workspace }: SandboxSpec & { readonly from: string },
+  box: Box,
+): Promise<void> {
   const facet = demand("snapshots", box.snapshots);
   const shelf = shelfOf(house);
-  const dir = shelf.pathOf(spec.from);
-  const taken = (await shelf.all()).find(({ id }) => id === spec.from);
+  const dir = shelf.pathOf(from);
+  const taken = (await shelf.all()).find(({ id }) => id === from);
   // Whoever took it in has judged its key; here it has to be that very one.
   const { digest, signer, layers } = await verifyLayout(dir, () => true);
   if (digest !== taken?.digest || signer !== taken.signer) throw tampered("its manifest is another's");
   house.pass("restore.begun");
   for (const layer of layers) {
     // Only one in which nothing was changed: see `needWorkspace`.
-    if (layer.kind === "workspace" && spec.workspace?.mode !== "copy-on-write") continue;
+    if (layer.kind === "workspace" && workspace?.mode !== "copy-on-write") continue;
     await facet.restore(layer.kind, readLayer(dir, layer));
   }
   house.pass("restore.done");
