@@ -1,5 +1,6 @@
-import { chmod, chown, lstat, mkdir, rm } from "node:fs/promises";
+import { chmod, chown, lstat, mkdir, readFile, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { SandboxerError } from "@sandboxer/contract";
 
 /** The `user` of every sandbox: on backends that map no ids, the files are that one's. */
 const USER_ID = 1000;
@@ -15,7 +16,26 @@ export async function folderOf(dir: string, id: string): Promise<string> {
   return folder;
 }
 
+/** What is mounted below it is somebody else's, and would be emptied with it. */
+export async function refuseMounted(dir: string, id: string): Promise<void> {
+  const folder = await realpath(join(dir, id)).catch(() => undefined);
+  if (folder === undefined) return;
+  const mounts = (await readFile("/proc/self/mountinfo", "utf8").catch(() => "")).split("\n");
+  const points = mounts.map((line) => unescaped(line.split(" ")[4] ?? ""));
+  const mounted = points.find((point) => point === folder || point.startsWith(`${folder}/`));
+  if (mounted === undefined) return;
+  throw new SandboxerError("conflict", `something is mounted at ${mounted}, in the volume's folder`, {
+    hint: "Unmount it first: what is behind it is not the volume's.",
+  });
+}
+
+/** As the kernel writes names with blanks in them. */
+function unescaped(point: string): string {
+  return point.replace(/\\([0-7]{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8)));
+}
+
 /** Links in it are removed, never followed. */
 export async function removeFolder(dir: string, id: string): Promise<void> {
+  await refuseMounted(dir, id);
   await rm(join(dir, id), { recursive: true, force: true });
 }

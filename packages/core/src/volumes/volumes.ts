@@ -12,7 +12,7 @@ import { answerOnce, claimOf, type Once } from "../idempotency.ts";
 import { parse } from "../parse.ts";
 import { authorize } from "../policy/authorize.ts";
 import { viewerOf } from "../reach.ts";
-import { folderOf, removeFolder } from "./folders.ts";
+import { folderOf, refuseMounted, removeFolder } from "./folders.ts";
 
 export async function createVolume(
   house: House,
@@ -48,6 +48,7 @@ export async function getVolume(house: House, principal: Principal, idOrName: st
 export async function deleteVolume(house: House, principal: Principal, idOrName: string): Promise<void> {
   authorize(principal.chain, "volume.write");
   const { id, orgId } = await find(house, principal, idOrName);
+  await refuseMounted(house.volumesDir ?? "", id);
   await house.store.forsakeVolume({ id, orgId, principalId: principal.id, atMs: house.clock.nowMs() });
   await clear(house, id);
 }
@@ -55,7 +56,12 @@ export async function deleteVolume(house: House, principal: Principal, idOrName:
 /** What a crash has left of volumes that were deleted. */
 export async function sweepVolumes(house: House): Promise<void> {
   if (!house.volumesDir) return;
-  for (const id of await house.store.forsakenVolumes()) await clear(house, id);
+  for (const id of await house.store.forsakenVolumes()) {
+    // The next start finds it again.
+    await clear(house, id).catch((error) => {
+      if (!SandboxerError.is(error) || error.code !== "conflict") throw error;
+    });
+  }
 }
 
 async function clear(house: House, id: string): Promise<void> {
