@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { lends } from "./find-users.ts";
 
@@ -16,4 +17,12 @@ it("finds a whole range by name or uid, and no other", () => {
   ]) {
     expect(lends(text, ann), text).toBe(false);
   }
+});
+
+it.skipIf(process.getuid?.() !== 0)("asks for a user that the machine has no name for", () => {
+  const module = new URL("./find-users.ts", import.meta.url).href;
+  const script = `const { findUsers } = await import(${JSON.stringify(module)}); console.log(JSON.stringify(await findUsers()))`;
+  const argv = ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", script];
+  const said = execFileSync(process.execPath, argv, { uid: 54_321, gid: 54_321, encoding: "utf8" });
+  expect(JSON.parse(said)).toMatchObject({ id: "local.users", ok: false, fix: expect.any(String) });
 });

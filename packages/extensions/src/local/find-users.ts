@@ -13,7 +13,7 @@ const NEEDED = 65_535;
 export async function findUsers(): Promise<Finding> {
   const id = "local.users";
   if (process.getuid?.() === 0) return { id, ok: true, message: "a range of user ids for each sandbox" };
-  const user = userInfo();
+  const user = whoThisIs();
   for (const helper of HELPERS) {
     if (!(await isInstalled(helper))) return oneUser(user.username, `${helper} is not installed`);
   }
@@ -22,6 +22,16 @@ export async function findUsers(): Promise<Finding> {
     if (!lends(text, user)) return oneUser(user.username, `${file} gives this user no ${NEEDED} ids`);
   }
   return { id, ok: true, message: "subordinate user ids, shared by this user's sandboxes" };
+}
+
+/** A user that the machine has no name for, as in many containers, goes by its number. */
+function whoThisIs(): { readonly uid: number; readonly username: string } {
+  try {
+    return userInfo();
+  } catch {
+    const uid = process.getuid?.() ?? -1;
+    return { uid, username: String(uid) };
+  }
 }
 
 const oneUser = (name: string, reason: string): Finding => ({
