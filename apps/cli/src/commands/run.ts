@@ -113,11 +113,12 @@ async function hasChanges({ workspace }: Handle): Promise<boolean> {
 }
 
 const EXAMPLES = `
-What is piped or typed here reaches the command; its output and its exit code are all that comes back.
+What is piped or typed here reaches the command; its output and its exit code
+are all that comes back.
 
 Examples:
   $ echo 'print(6*7)' | sandboxer run --timeout 10s -- python3 -
-  $ sandboxer run -w . -- npm test       on a copy of this folder: then \`sandboxer diff\`, \`apply\`
+  $ sandboxer run -w . -- npm test       on a copy of this folder: see \`diff\`, \`apply\`
   $ sandboxer run --rules npm --memory 4G -w . -- npm install
   $ sandboxer run -t -- bash             with a terminal of its own`;
 
