@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import {
+  chmodSync,
   copyFileSync,
   mkdirSync,
   mkdtempSync,
@@ -74,12 +75,12 @@ describe("the bundle of the command line", () => {
     expect(kept()).toEqual(["two/run/main.cjs", "two/run/part.cjs"]);
   });
 
-  it("leaves nothing compiled of what failed or is no command, and believes nothing that is broken", () => {
+  it("leaves nothing compiled of what failed, only helped or is no command, and makes anew what is cut off", () => {
     const main = 'exports.main = ([first]) => { process.exitCode = first === "fails" ? 3 : 0; };';
     writeFileSync(at("apps/cli/dist/main.cjs"), main);
     bundle("three");
     expect(() => start("fails")).toThrow();
-    for (const odd of ["../../escaped", "-v", "up"]) start(odd);
+    for (const odd of [["../../escaped"], ["-v"], ["up"], ["run", "--help"]]) start(...odd);
     expect(kept()).toEqual(["two/run/main.cjs", "two/run/part.cjs"]);
     start("run");
     expect(kept()).toEqual(["three/run/main.cjs"]);
@@ -92,6 +93,10 @@ describe("the bundle of the command line", () => {
       // What could not be used was made anew.
       expect(readFileSync(file).length).toBe(whole.length);
     }
+    // What others could have written is not even looked at.
+    chmodSync(file, 0o666);
+    start("run");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
     rmSync(at("apps/cli/dist/part.cjs"));
     writeFileSync(at("apps/cli/dist/main.cjs"), `exports.${say("bundle")}`);
   });

@@ -29,7 +29,7 @@ exports.loadCompiled = (dist, { bundle, command, cache }) => {
     const module = { exports: {} };
     loaded.set(name, module);
     const filename = join(dist, name);
-    const cachedData = COMMAND.test(command) ? readIfThere(join(folder, name)) : undefined;
+    const cachedData = COMMAND.test(command) ? readOwn(join(folder, name)) : undefined;
     const script = new Script(
       `(function (exports, require, module, __filename, __dirname) { ${fs.readFileSync(filename, "utf8")}\n})`,
       { filename, cachedData, importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER },
@@ -42,8 +42,9 @@ exports.loadCompiled = (dist, { bundle, command, cache }) => {
   const requireOf = (name) => (name.startsWith("./") ? load(name.slice(2)) : require(name));
 
   process.on("exit", (exitCode) => {
-    // What went wrong has not called most of what it is there for.
+    // What went wrong or only showed its help has not called most of what it is there for.
     if (exitCode !== 0 || compiled.length === 0 || !COMMAND.test(command)) return;
+    if (process.argv.includes("--help")) return;
     try {
       fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
       for (const { name, script } of compiled) keep(join(folder, name), script.createCachedData());
@@ -58,10 +59,16 @@ exports.loadCompiled = (dist, { bundle, command, cache }) => {
   return load("main.cjs");
 };
 
-/** @param {string} path */
-function readIfThere(path) {
+/** Only what this user wrote, and nobody else can. @param {string} path */
+function readOwn(path) {
   try {
-    return fs.readFileSync(path);
+    const file = fs.openSync(path, "r");
+    try {
+      const { uid, mode } = fs.fstatSync(file);
+      return uid === process.getuid?.() && (mode & 0o022) === 0 ? fs.readFileSync(file) : undefined;
+    } finally {
+      fs.closeSync(file);
+    }
   } catch {
     return undefined;
   }
@@ -73,7 +80,8 @@ function readIfThere(path) {
  * @param {Buffer} data
  */
 function keep(path, data) {
-  const draft = `${path}.${process.pid}`;
-  fs.writeFileSync(draft, data, { mode: 0o600, flush: true });
+  // Pids are the same in two containers with one home.
+  const draft = `${path}.${Math.random().toString(36).slice(2)}`;
+  fs.writeFileSync(draft, data, { mode: 0o600, flag: "wx", flush: true });
   fs.renameSync(draft, path);
 }

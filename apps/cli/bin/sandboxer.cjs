@@ -3,7 +3,7 @@
 const { existsSync, readFileSync, statSync } = require("node:fs");
 const { enableCompileCache } = require("node:module");
 const { homedir } = require("node:os");
-const { join } = require("node:path");
+const { dirname, join } = require("node:path");
 
 const NEEDED = 24;
 
@@ -14,18 +14,28 @@ async function start() {
   hushExpectedWarnings();
   // Not the default folder below /tmp, where another user of the machine could lie in wait.
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "sandboxer");
-  enableCompileCache(cache);
+  const hasCache = isOurs(cache);
+  if (hasCache) enableCompileCache(cache);
   const bundle = findFreshBundle();
   const { main } = bundle
-    ? loadBundle(bundle, join(cache, "commands"))
+    ? loadBundle(bundle, hasCache && join(cache, "commands"))
     : await import(published() ?? "../src/main.ts");
   await main(process.argv.slice(2));
+}
+
+/** What is compiled there is run: in somebody else's home (`sudo -E`) it would be theirs, with our rights. */
+function isOurs(folder) {
+  try {
+    return [0, process.getuid?.()].includes(statSync(folder).uid);
+  } catch {
+    return folder !== dirname(folder) && isOurs(dirname(folder));
+  }
 }
 
 /** A gateway stays: what it calls is compiled once, and what it never calls takes no room. */
 function loadBundle(bundle, cache) {
   const [, , command = ""] = process.argv;
-  if (command === "up") return require("../dist/main.cjs");
+  if (!cache || command === "up") return require("../dist/main.cjs");
   return require("./compiled.cjs").loadCompiled(join(__dirname, "../dist"), { bundle, command, cache });
 }
 
