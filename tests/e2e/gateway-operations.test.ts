@@ -67,6 +67,23 @@ describe("a gateway in operation", () => {
     }
   });
 
+  it("limits who asks without a key whether a sandbox runs, and charges its maker's with none of it", async () => {
+    const { url, apiKey, stop } = await start([], "limits: { requestsPerSecond: 5 }");
+    const byKey = { "x-api-key": apiKey, "content-type": "application/json" };
+    try {
+      const body = JSON.stringify({ templateID: "base" });
+      const made = await fetch(`${url}/v2/sandboxes`, { method: "POST", headers: byKey, body });
+      const { sandboxID } = (await made.json()) as { sandboxID: string };
+      const health = () => fetch(`${url}/health`, { headers: { "e2b-sandbox-id": sandboxID } });
+      const answers = await Promise.all(Array.from({ length: 30 }, health));
+      expect(answers.map(({ status }) => status)).toContain(429);
+      const gone = await fetch(`${url}/sandboxes/${sandboxID}`, { method: "DELETE", headers: byKey });
+      expect(gone.status).toBe(204);
+    } finally {
+      expect(await stop()).toBe(0);
+    }
+  });
+
   it("limits what a key asks over time, though it asks one thing at a time", async () => {
     const { url, apiKey, client, stop } = await start([], "limits: { requestsPerSecond: 0.5 }");
     try {

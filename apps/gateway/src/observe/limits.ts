@@ -3,6 +3,8 @@ import type { Config } from "../config/schema.ts";
 
 /** A key may burst for this long at its rate. */
 const BURST_SECONDS = 2;
+/** From so many on, those are forgotten that are as if they had never asked. */
+const MOST_KNOWN = 10_000;
 
 interface Use {
   tokens: number;
@@ -28,8 +30,13 @@ export function createLimits(
     use.under -= 1;
     if (use.under === 0 && !requestsPerSecond) uses.delete(keyId);
   };
+  const forgetIdle = (): void => {
+    const longAgo = now() - BURST_SECONDS * 1_000;
+    for (const [keyId, { under, atMs }] of uses) if (under === 0 && atMs < longAgo) uses.delete(keyId);
+  };
   return {
     enter(keyId) {
+      if (uses.size >= MOST_KNOWN) forgetIdle();
       const use = uses.get(keyId) ?? { tokens: most, atMs: now(), under: 0 };
       if (requestsPerSecond) draw(use, requestsPerSecond, most, now());
       if (use.under >= concurrent) throw limited(`at most ${concurrent} requests of one key at once`, 1_000);
