@@ -7,6 +7,7 @@ import { answerShort, BrokenOff } from "./answer.ts";
 import { exchange } from "./exchange.ts";
 import { BadRequest, type Head } from "./head.ts";
 import type { Incoming } from "./incoming.ts";
+import { judgeByEveryMethod } from "./other-methods.ts";
 import type { RequestNote, SessionParts } from "./session-parts.ts";
 
 export type Allowed = Exclude<Decision, { verdict: "denied" }>;
@@ -33,7 +34,8 @@ export async function make(parts: SessionParts, incoming: Incoming, making: Maki
   if (upstream instanceof Unreachable)
     return deny(upstream.message, upstream.cure && { cure: upstream.cure });
   // While the name was looked up, the rules may have changed, or whoever asked may have left.
-  if (!isStill(decision, parts.decide(asked))) return deny("the rules have changed");
+  if (!isStill(decision, judgeByEveryMethod(parts.decide, asked, head)))
+    return deny("the rules have changed");
   if (client.destroyed) {
     note({ ...judged, verdict: "failed", reason: "the program left" });
     return false;

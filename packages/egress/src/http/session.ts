@@ -47,7 +47,7 @@ async function serveOne(parts: SessionParts, incoming: Incoming): Promise<boolea
   if (decision.verdict === "asked") {
     const isAllowed = await parts.ask(asked, rule);
     // While somebody decided, the rules may have changed.
-    const hasChanged = isAllowed && decide(asked).verdict === "denied";
+    const hasChanged = isAllowed && judgeByEveryMethod(decide, asked, head).verdict === "denied";
     if (!isAllowed || hasChanged) {
       const reason = hasChanged ? "the rules have changed" : "nobody allowed it";
       note({ ...told, verdict: "denied", rule: "approval", reason });

@@ -28,7 +28,9 @@ export function canonicalTarget(target: string): Target | undefined {
   const path = resolveDots(plain);
   // Whoever takes an escaped slash for one must not climb by it, nor find nothing between two.
   const [, other = path] = readingsOf(path);
-  const isHarmless = other === path || (resolveDots(other) === other && !other.includes("//"));
+  const isHarmless =
+    other === path ||
+    (resolveDots(other) === other && !other.includes("//") && !DOTS_WITH_PARAMETERS.test(other));
   return path.startsWith("//") || !isHarmless ? undefined : { path, query };
 }
 

@@ -1,8 +1,8 @@
 import type { GuardedSecret } from "@sandboxer/contract";
 import { partsOf, type Word } from "./book.ts";
 
-/** So many of them, so that one that changes every minute does not make every answer slower. */
-const MOST_FORMER = 16;
+/** Of each, so that one that changes every minute neither makes every answer slower nor others forgotten. */
+const MOST_FORMER = 4;
 
 /**
  * Whoever was given a value may say it long after it was rotated or taken back here, and it may still
@@ -17,7 +17,8 @@ export function withFormer(
   const all = [...former, ...before.flatMap(partsOf)];
   const gone = new Map(all.flatMap((word) => (current.has(word.value) ? [] : [[word.value, word] as const])));
   gone.delete(undefined);
-  return [...gone.values()].slice(-MOST_FORMER);
+  const byPlaceholder = Map.groupBy(gone.values(), ({ placeholder }) => placeholder);
+  return [...byPlaceholder.values()].flatMap((words) => words.slice(-MOST_FORMER));
 }
 
 /** Terms that no longer have a secret do not make its placeholder harmless: it is stopped from now on. */
