@@ -47,6 +47,7 @@ it.each([
   "6.2.0-39-generic",
   "6.1.0-10-cloud-amd64",
   debian("6.1.0-54-amd64", "6.1.190-1"),
+  debian("6.1.0-56-amd64", "6.1.192-2"),
   debian("6.1.0-56-amd64", "6.1.193-1"),
   debian("6.12.117+deb12-amd64", "6.12.117-1~bpo12+1"),
   "#1 SMP PREEMPT_DYNAMIC Debian 6.1.190-1 (2026-10-01)",

@@ -4,6 +4,8 @@ interface FaultyKernel {
   readonly versions: readonly (readonly [first: string, last: string])[];
   /** How `uname -r` of a distribution begins that says the series alone. */
   readonly releases?: readonly string[];
+  /** Of those versions, what a distribution has mended by itself, as it counts them. */
+  readonly mended?: readonly string[];
   /** When this was looked up: of later versions nothing is known. */
   readonly asOf: string;
   readonly why: string;
@@ -35,17 +37,19 @@ const FAULTY_KERNELS: readonly FaultyKernel[] = [
     instead: "Start another kernel: 6.1.37, 6.3.11, 6.4.1 or newer of the same series.",
   },
   {
-    // Seen with Debian's 6.1.192-1, and not with its 6.1.190-1.
+    // Seen with Debian's 6.1.192-1, and not with its 6.1.190-1 and 6.1.192-2.
     versions: [["6.1.191", "6.1.192"]],
     releases: ["6.1.0-55-"],
+    mended: ["6.1.192-2"],
     asOf: "2026-11",
     why: "where memory is short, whoever makes a folder on an ext4 crashes it (NULL in ext4_mb_load_buddy_gfp)",
-    instead: "Start another kernel: Debian's 6.1.190 (6.1.0-54) or one of 6.12 does not have this fault.",
+    instead:
+      "Start another kernel: Debian's 6.1.190-1 (6.1.0-54) and 6.1.192-2 (6.1.0-56) and those of 6.12 do not have this fault.",
   },
 ];
 
 /** Behind the number of the build: before it, the same word tells of the compiler. */
-const COUNTS_ITSELF = /#.*\bDebian (\d+(?:\.\d+)+)/;
+const COUNTS_ITSELF = /#.*\bDebian (\d+(?:\.\d+)+(?:-\d+)?)/;
 /** As in 5.15.0-91-generic: which corrections are in it, its distribution alone knows. */
 const SERIES_ALONE = /^\d+\.\d+\.0-\d/;
 
@@ -59,12 +63,14 @@ export function kernelFault(said: string | undefined): KernelFault | undefined {
   const text = said ?? "";
   const release = /^(?:Linux version )?(\d\S*)/.exec(text)?.[1] ?? "";
   // Debian's releases say the series, and what was built only behind that.
-  const version = partsOf(COUNTS_ITSELF.exec(text)?.[1] ?? release);
-  const isCounted = COUNTS_ITSELF.test(text) || !SERIES_ALONE.test(release);
+  const counted = COUNTS_ITSELF.exec(text)?.[1];
+  const version = partsOf(counted ?? release);
+  const isCounted = counted !== undefined || !SERIES_ALONE.test(release);
   const found = FAULTY_KERNELS.find(
-    ({ versions, releases = [] }) =>
-      releases.some((begin) => release.startsWith(begin)) ||
-      (isCounted && versions.some(([first, last]) => isWithin(version, partsOf(first), partsOf(last)))),
+    ({ versions, releases = [], mended = [] }) =>
+      !mended.includes(counted ?? "") &&
+      (releases.some((begin) => release.startsWith(begin)) ||
+        (isCounted && versions.some(([first, last]) => isWithin(version, partsOf(first), partsOf(last))))),
   );
   if (!found) return undefined;
   const name = release || version.join(".");
