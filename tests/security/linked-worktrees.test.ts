@@ -65,6 +65,37 @@ describe("a linked work tree of git as a copy-on-write workspace", () => {
     await said("rm", "work", copy);
   });
 
+  it("SN-6 has its branches where they were left, in every copy of it", async () => {
+    await git("main", "branch", "-f", "doomed");
+    await said("create", "--name", "packed", "--persistent", "-w", join(place, "linked"));
+    const tips = (name: string) => sh(name, "git for-each-ref --format='%(refname:short) %(subject)'");
+    expect(await tips("packed"), "control: the host's").toBe("doomed first\nside first\ntrunk first");
+    await sh("packed", `git ${AS} commit -q --allow-empty -m later && git pack-refs --all`);
+    await sh("packed", "git branch -qD doomed");
+    const left = "side later\ntrunk first";
+    expect(await tips("packed")).toBe(left);
+    const fork = await said("fork", "packed");
+    expect(await tips(fork), "a fork of one that runs").toBe(left);
+    const snapshot = JSON.parse(await said("snapshot", "packed", "--json")).id;
+    const restored = await said("create", "--from", snapshot, "-w", join(place, "linked"));
+    expect(await tips(restored), "a snapshot").toBe(left);
+    await said("stop", "packed");
+    const shared = await said("fork", "packed");
+    expect(await tips(shared), "a fork of one that is stopped").toBe(left);
+    await said("start", "packed");
+    expect(await tips("packed"), "itself").toBe(left);
+    expect(await sh("packed", "git log --format=%s")).toBe("later\nfirst");
+    await said("rm", "packed", fork, restored, shared);
+  });
+
+  it("has the host's history where a snapshot brings none", async () => {
+    await said("create", "--name", "bare");
+    const snapshot = JSON.parse(await said("snapshot", "bare", "--json")).id;
+    const restored = await said("create", "--from", snapshot, "-w", join(place, "linked"));
+    expect(await sh(restored, "git log --format=%s")).toBe("first");
+    await said("rm", "bare", restored);
+  });
+
   it("FS-5 is not believed: what does not name it back is not shown", async () => {
     const secret = join(place, "secret");
     await mkdir(join(secret, "objects"), { recursive: true });

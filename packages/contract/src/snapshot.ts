@@ -87,4 +87,6 @@ export interface Snapshots {
   ): Promise<AsyncIterable<Uint8Array>>;
   /** Into a fresh sandbox over the same image. */
   restore(kind: LayerKind, layer: ByteSource): Promise<void>;
+  /** After the last layer: what it would have begun with, and none of them brought. */
+  restored?(): Promise<void>;
 }

@@ -78,5 +78,6 @@ async function restoreFrom(
     if (layer.kind === "workspace" && workspace?.mode !== "copy-on-write") continue;
     await facet.restore(layer.kind, readLayer(dir, layer));
   }
+  await facet.restored?.();
   house.pass("restore.done");
 }

@@ -33,6 +33,8 @@ interface Created {
   readonly connection: Connection;
   readonly isSetUp: boolean;
   readonly bestEffort: string[];
+  /** For when the layers of a snapshot are in it. */
+  readonly restored?: () => Promise<void>;
 }
 
 /** The connection to a sandbox that hold has just made, or to one that was made ahead. */
@@ -73,11 +75,15 @@ async function createOnce(
     const claimed = isPooled ? await pool.claim(members) : undefined;
     const connection = claimed ?? (await hold.create(members, () => explainClose(context.sandboxId)));
     if (isPooled) pool.replenishLater(members, spec.pool);
-    if (repository && repository !== "none" && spec.workspace)
-      await seedRepository(workshop, repository, connection, spec.workspace.target);
     const bestEffort = describeLacking(lackingFor(spec, await lacking));
     if (repository === "none") bestEffort.push(NO_REPOSITORY);
-    return { connection, isSetUp, bestEffort };
+    const created = { connection, isSetUp, bestEffort };
+    if (!repository || repository === "none" || !spec.workspace) return created;
+    const { target } = spec.workspace;
+    const seed = () => seedRepository(workshop, repository, connection, target);
+    if (spec.from !== undefined) return { ...created, restored: seed };
+    await seed();
+    return created;
   } catch (error) {
     throw spec.workspace || isChosen(members.root) ? aboutFolder(error) : error;
   }

@@ -81,13 +81,13 @@ export function createLocalExtension(options: LocalOptions): Extension {
       const { sandboxId } = context;
       try {
         const copied = await mirrors.pin(spec, context.layers);
-        const { connection, bestEffort, isSetUp } = await createThrough(workshop, spec, context);
+        const { connection, bestEffort, isSetUp, restored } = await createThrough(workshop, spec, context);
         pass("local.answered");
         if (copied) await mirrors.begin(sandboxId, copied, connection);
         else mirrors.hasNone(sandboxId);
         const below = (context.layers?.length ?? 0) + Number(isSetUp);
         const box = await open(connection, sandboxId, bestEffort, spec.workspace?.target, below);
-        return { ...box, isSetUp };
+        return { ...box, isSetUp, snapshots: { ...box.snapshots, ...(restored && { restored }) } };
       } catch (error) {
         // Asked twice with the same id there is still one sandbox, and it is this one.
         if (SandboxerError.is(error) && error.code === "conflict") return attach(sandboxId);

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { SandboxerError, type SandboxSpec } from "@sandboxer/contract";
+import { type Files, SandboxerError, type SandboxSpec } from "@sandboxer/contract";
 import { upload } from "../_kit/boxd/content.ts";
 import { openFiles } from "../_kit/boxd/files.ts";
 import type { Connection } from "../_kit/boxd/index.ts";
@@ -61,6 +61,8 @@ export function withObjects(
 /**
  * Everything else of it is copied to where `.git` leads, so that what git writes is the sandbox's own:
  * it is kept, copied and destroyed with its other files, and the host's repository never sees it.
+ * Where it came with what the sandbox is a copy of, it stays as it is: a reference of the host's would
+ * be in the way of one that was packed inside, or bring back one that was deleted.
  */
 export async function seedRepository(
   { boxdPath, dir }: Place,
@@ -69,6 +71,7 @@ export async function seedRepository(
   target: string,
 ): Promise<void> {
   const files = openFiles(connection);
+  if (await isThere(files, `${inside}/HEAD`)) return;
   const { uid, gid } = await files.stat(".", { follow: true });
   const paths = await entriesOf(repository, [...COPIED, "worktrees", `worktrees/${name}`]);
   const leaving = { paths, gone: [], owner: { uid, gid }, prefix: inside.replace(/^\/+/, "") };
@@ -82,6 +85,16 @@ export async function seedRepository(
   }
   await write("objects/info/alternates", `${inside}/${OBJECTS}`);
   await write(`worktrees/${name}/gitdir`, `${target.replace(/\/+$/, "")}/.git`);
+}
+
+async function isThere(files: Files, path: string): Promise<boolean> {
+  try {
+    await files.stat(path);
+    return true;
+  } catch (error) {
+    if (SandboxerError.is(error) && error.code === "path_not_found") return false;
+    throw error;
+  }
 }
 
 /** Names below the repository, folders first. Of the work trees only this one's. */

@@ -19,7 +19,7 @@ export type Open = (
   bestEffort: readonly string[],
   target?: string,
   below?: number,
-) => Promise<Box>;
+) => Promise<Box & Required<Pick<Box, "snapshots">>>;
 
 /** What is stopped is a folder of hold's, and hold starts it again. */
 export function stopThrough(
