@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -94,6 +95,30 @@ describe("a linked work tree of git as a copy-on-write workspace", () => {
     const restored = await said("create", "--from", snapshot, "-w", join(place, "linked"));
     expect(await sh(restored, "git log --format=%s")).toBe("first");
     await said("rm", "bare", restored);
+  });
+
+  it("is made where the repository has more names than are copied, and told what it lacks", async () => {
+    await mkdir(join(place, "many"));
+    await git("many", "init", "-q", "-b", "trunk");
+    await git("many", "commit", "-q", "--allow-empty", "-m", "first");
+    await git("many", "worktree", "add", "-q", "-b", "side", "../of-many");
+    const tip = (await git("many", "rev-parse", "HEAD")).stdout;
+    const fill = async (folder: string, text: string) => {
+      await mkdir(join(place, "many/.git", folder), { recursive: true });
+      for (let at = 0; at <= 20_000; at += 1) writeFileSync(join(place, "many/.git", folder, `${at}`), text);
+    };
+    const create = async () => JSON.parse(await said("create", "--json", "-w", join(place, "of-many")));
+    await fill("logs/refs/remotes/a", "");
+    const without = await create();
+    expect(await sh(without.id, "git log --format=%s"), "without their journals").toBe("first");
+    await fill("refs/remotes/a", tip);
+    const lacking = await create();
+    expect(lacking.bestEffort).toContainEqual(expect.stringContaining("git pack-refs --all"));
+    await git("many", "pack-refs", "--all");
+    const packed = await create();
+    expect(packed.bestEffort).toEqual(without.bestEffort);
+    expect(await sh(packed.id, "git branch -r | wc -l"), "control: as the hint says").toBe("20001");
+    await said("rm", without.id, lacking.id, packed.id);
   });
 
   it("FS-5 is not believed: what does not name it back is not shown", async () => {

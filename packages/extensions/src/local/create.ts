@@ -11,7 +11,7 @@ import type { Hold } from "./hold.ts";
 import { type Images, kindOf } from "./images/images.ts";
 import { describeLacking, lackingFor, limitsFor } from "./limits.ts";
 import type { Pool } from "./pool.ts";
-import { NO_REPOSITORY, repositoryOf, seedRepository, withObjects } from "./repository.ts";
+import { NO_REPOSITORY, repositoryOf, seedRepository, TOO_MANY_NAMES, withObjects } from "./repository.ts";
 import type { Root } from "./root.ts";
 import { isMounted, workspaceFor } from "./workspace.ts";
 
@@ -80,7 +80,9 @@ async function createOnce(
     const created = { connection, isSetUp, bestEffort };
     if (!repository || repository === "none" || !spec.workspace) return created;
     const { target } = spec.workspace;
-    const seed = () => seedRepository(workshop, repository, connection, target);
+    const seed = async () => {
+      if (!(await seedRepository(workshop, repository, connection, target))) bestEffort.push(TOO_MANY_NAMES);
+    };
     if (spec.from !== undefined) return { ...created, restored: seed };
     await seed();
     return created;

@@ -1,4 +1,3 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Files, SandboxerError, type SandboxSpec } from "@sandboxer/contract";
 import { upload } from "../_kit/boxd/content.ts";
@@ -8,18 +7,15 @@ import { hostFolder, type Pinned, pinFolder } from "../_kit/mirror/host-folder.t
 import { sensitivePlaces } from "../_kit/sensitive.ts";
 import { findLinkedWorktree, type LinkedWorktree, readSmall } from "./linked-worktree.ts";
 import { plainGitConfig } from "./plain-git-config.ts";
+import { entriesOf, MOST_ENTRIES } from "./repository-entries.ts";
 import type { Root } from "./root.ts";
 
-/** What git needs of a repository besides its objects, which are many and never change. */
-const COPIED = [
-  ...["HEAD", "description", "hooks", "info", "logs", "packed-refs", "refs", "reftable", "shallow"],
-];
-const MOST_ENTRIES = 20_000;
 /** Where the objects of the host's are inside, read-only. */
 const OBJECTS = "host-objects";
 
 export const NO_REPOSITORY =
   "workspace: its .git leads to a repository that is not here, so git does not work inside";
+export const TOO_MANY_NAMES = `workspace: the repository that its .git leads to has more than ${MOST_ENTRIES} references in files of their own, so git does not work inside (\`git pack-refs --all\` in it helps)`;
 
 export interface Repository extends LinkedWorktree {
   readonly pinned: Pinned;
@@ -62,18 +58,19 @@ export function withObjects(
  * Everything else of it is copied to where `.git` leads, so that what git writes is the sandbox's own:
  * it is kept, copied and destroyed with its other files, and the host's repository never sees it.
  * Where it came with what the sandbox is a copy of, it stays as it is: a reference of the host's would
- * be in the way of one that was packed inside, or bring back one that was deleted.
+ * be in the way of one that was packed inside, or bring back one that was deleted. False where it has too many names to be copied.
  */
 export async function seedRepository(
   { boxdPath, dir }: Place,
   { repository, inside, name, pinned }: Repository,
   connection: Connection,
   target: string,
-): Promise<void> {
+): Promise<boolean> {
   const files = openFiles(connection);
-  if (await isThere(files, `${inside}/HEAD`)) return;
+  if (await isThere(files, `${inside}/HEAD`)) return true;
+  const paths = await entriesOf(repository, name);
+  if (!paths) return false;
   const { uid, gid } = await files.stat(".", { follow: true });
-  const paths = await entriesOf(repository, [...COPIED, "worktrees", `worktrees/${name}`]);
   const leaving = { paths, gone: [], owner: { uid, gid }, prefix: inside.replace(/^\/+/, "") };
   const stream = await connection.open("unpack", { path: "/", layer: true, owner: true });
   await upload(stream, hostFolder(boxdPath, dir, pinned).pack(leaving));
@@ -85,6 +82,7 @@ export async function seedRepository(
   }
   await write("objects/info/alternates", `${inside}/${OBJECTS}`);
   await write(`worktrees/${name}/gitdir`, `${target.replace(/\/+$/, "")}/.git`);
+  return true;
 }
 
 async function isThere(files: Files, path: string): Promise<boolean> {
@@ -95,26 +93,4 @@ async function isThere(files: Files, path: string): Promise<boolean> {
     if (SandboxerError.is(error) && error.code === "path_not_found") return false;
     throw error;
   }
-}
-
-/** Names below the repository, folders first. Of the work trees only this one's. */
-async function entriesOf(repository: string, wanted: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
-  const visit = async (path: string): Promise<void> => {
-    if (path.endsWith("/config.worktree")) return;
-    if (found.push(path) > MOST_ENTRIES) {
-      throw new SandboxerError(
-        "payload_too_large",
-        `the repository has more than ${MOST_ENTRIES} references`,
-        {
-          hint: "Run `git pack-refs --all` in it.",
-        },
-      );
-    }
-    if (path === "worktrees") return;
-    const below = await readdir(join(repository, path), { withFileTypes: true }).catch(() => []);
-    for (const { name } of below) await visit(`${path}/${name}`);
-  };
-  for (const path of wanted) await visit(path);
-  return found;
 }
