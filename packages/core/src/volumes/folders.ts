@@ -4,6 +4,7 @@ import { SandboxerError } from "@sandboxer/contract";
 
 /** The `user` of every sandbox: on backends that map no ids, the files are that one's. */
 const USER_ID = 1000;
+const MOUNTINFO = "/proc/self/mountinfo";
 
 /** Made when it is first needed, so that a row without a folder is nothing to put right. */
 export async function folderOf(dir: string, id: string): Promise<string> {
@@ -17,11 +18,18 @@ export async function folderOf(dir: string, id: string): Promise<string> {
 }
 
 /** What is mounted below it is somebody else's, and would be emptied with it. */
-export async function refuseMounted(dir: string, id: string): Promise<void> {
+export async function refuseMounted(dir: string, id: string, mountinfo = MOUNTINFO): Promise<void> {
   const folder = await realpath(join(dir, id)).catch(() => undefined);
   if (folder === undefined) return;
-  const mounts = (await readFile("/proc/self/mountinfo", "utf8").catch(() => "")).split("\n");
-  const points = mounts.map((line) => unescaped(line.split(" ")[4] ?? ""));
+  const mounts = await readFile(mountinfo, "utf8").catch((cause) => {
+    // Other systems have none.
+    if (process.platform !== "linux") return "";
+    throw new SandboxerError("conflict", "what is mounted in the volume's folder cannot be seen", {
+      hint: "Let the gateway read /proc/self/mountinfo: what is behind a mount is not the volume's.",
+      cause,
+    });
+  });
+  const points = mounts.split("\n").map((line) => unescaped(line.split(" ")[4] ?? ""));
   const mounted = points.find((point) => point === folder || point.startsWith(`${folder}/`));
   if (mounted === undefined) return;
   throw new SandboxerError("conflict", `something is mounted at ${mounted}, in the volume's folder`, {
@@ -35,7 +43,7 @@ function unescaped(point: string): string {
 }
 
 /** Links in it are removed, never followed. */
-export async function removeFolder(dir: string, id: string): Promise<void> {
-  await refuseMounted(dir, id);
+export async function removeFolder(dir: string, id: string, mountinfo = MOUNTINFO): Promise<void> {
+  await refuseMounted(dir, id, mountinfo);
   await rm(join(dir, id), { recursive: true, force: true });
 }
