@@ -9,6 +9,7 @@ import { findLinkedWorktree, type LinkedWorktree, readSmall } from "./linked-wor
 import { plainGitConfig } from "./plain-git-config.ts";
 import { entriesOf, MOST_ENTRIES } from "./repository-entries.ts";
 import type { Root } from "./root.ts";
+import { throughPinned } from "./through-pinned.ts";
 
 /** Where the objects of the host's are inside, read-only. */
 const OBJECTS = "host-objects";
@@ -62,13 +63,13 @@ export function withObjects(
  */
 export async function seedRepository(
   { boxdPath, dir }: Place,
-  { repository, inside, name, pinned }: Repository,
+  { inside, name, pinned }: Repository,
   connection: Connection,
   target: string,
 ): Promise<boolean> {
   const files = openFiles(connection);
   if (await isThere(files, `${inside}/HEAD`)) return true;
-  const paths = await entriesOf(repository, name);
+  const paths = await throughPinned(pinned, (folder) => entriesOf(folder, name));
   if (!paths) return false;
   const { uid, gid } = await files.stat(".", { follow: true });
   const leaving = { paths, gone: [], owner: { uid, gid }, prefix: inside.replace(/^\/+/, "") };
@@ -77,7 +78,7 @@ export async function seedRepository(
   const write = (path: string, line: string) =>
     files.write(`${inside}/${path}`, [new TextEncoder().encode(`${line}\n`)], { parents: true });
   for (const path of ["config", `worktrees/${name}/config.worktree`]) {
-    const text = await readSmall(join(repository, path));
+    const text = await throughPinned(pinned, (folder) => readSmall(join(folder, path)));
     if (text !== undefined) await write(path, plainGitConfig(text).trimEnd());
   }
   await write("objects/info/alternates", `${inside}/${OBJECTS}`);
