@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { telling, WRITTEN } from "./translate.ts";
+import { type Line, marked, telling, WRITTEN } from "./translate.ts";
 
 const END = { type: "end_of_execution" };
 
@@ -26,3 +26,54 @@ it("puts a line together that comes in parts", () => {
   const [heard] = hear("stdout", line.subarray(-1));
   expect(heard).toMatchObject({ type: "result", text: "ö".repeat(10), [WRITTEN]: String(line).trim() });
 });
+
+const text = (lines: readonly Line[]) => lines.map((line) => line.text ?? "").join("");
+const MARK = "0b0e4f0e-mark";
+
+it("hears every mark of one part, on each stream", () => {
+  const beside = telling(MARK);
+  const ends = [1, 2].map((of) => JSON.stringify({ ...END, of }));
+  expect(beside("stderr", Buffer.from(`a${MARK} 1\nb${MARK} 2\nc`)).map((line) => line.text)).toEqual([
+    ..."abc",
+  ]);
+  expect(beside("stdout", Buffer.from(`${ends[0]}\n${ends[1]}\n`))).toEqual([END, END]);
+  const hear = marked(MARK);
+  expect(hear("stderr", Buffer.from(`${MARK}\n`))).toEqual([]);
+  const both = hear("stdout", Buffer.from(`a${MARK} count=1\nb${MARK} count=2\nc`));
+  expect(both.map(({ type, text: said, execution_count: count }) => said ?? count ?? type)).toEqual([
+    "a",
+    1,
+    END.type,
+    "b",
+    2,
+    "c",
+  ]);
+  expect(hear("stderr", Buffer.from(`${MARK}\n`))).toEqual([END]);
+});
+
+it("takes a mark that a cell has written for text, and hears the runner's own behind it", () => {
+  for (const forged of [
+    `${MARK} a b\n`,
+    `${MARK}${MARK.slice(0, 5)}`,
+    `${MARK} x${MARK}`,
+    `${MARK}: ${MARK}?\n`,
+  ]) {
+    const hear = marked(MARK);
+    const all = [...Buffer.from(`${forged}${MARK} count=7\n`)].flatMap((byte) =>
+      hear("stdout", Buffer.from([byte])),
+    );
+    expect(text(all), forged).toBe(forged);
+    expect(all.at(-1), forged).toEqual({ type: "number_of_executions", execution_count: 7 });
+  }
+});
+
+it("looks at endless output behind a mark once, not again with each part of it", () => {
+  const hear = marked(MARK);
+  const part = Buffer.alloc(64 << 10, "x");
+  hear("stdout", Buffer.from(MARK));
+  let length = 0;
+  // Looked at anew with each part, this is 130 GiB of text.
+  for (let at = 0; at < 2 * 1024; at += 1) length += text(hear("stdout", part)).length;
+  length += text(hear("stdout", Buffer.from(`${MARK} count=1\n`))).length;
+  expect(length).toBe(MARK.length + 2 * 1024 * part.length);
+}, 60_000);

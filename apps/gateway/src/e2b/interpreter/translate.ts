@@ -1,4 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
+import { cutting } from "./marks.ts";
 
 /** One line of E2B's answer. */
 export type Line = {
@@ -13,7 +14,7 @@ export const WRITTEN = Symbol("written");
 export type Translator = (channel: "stdout" | "stderr", data: Uint8Array) => Line[];
 
 const LONGEST_LINE = 64 << 20;
-/** With the number behind it. */
+/** The number behind it. */
 const LONGEST_MARK = 64;
 const TYPES = ["number_of_executions", "stdout", "stderr", "result", "error", "end_of_execution"];
 
@@ -25,7 +26,7 @@ export function telling(mark?: string): Translator {
   const decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
   let parts: string[] = [];
   let length = 0;
-  let beside = "";
+  const cut = mark === undefined ? undefined : cutting(mark, /^ (\d+)$/, LONGEST_MARK);
   let over = 0;
   let waiting: Line | undefined;
 
@@ -45,20 +46,17 @@ export function telling(mark?: string): Translator {
     waiting = undefined;
     return [{ type: "end_of_execution" }];
   }
-  function hearBeside(text: string, mark: string): Line[] {
-    const [before = "", count, after = ""] = (beside + text).split(new RegExp(`${mark} (\\d+)\\n`));
-    if (count !== undefined) {
-      beside = "";
-      over = Number(count);
-      return [...saidIf(before), ...release(), ...hearBeside(after, mark)];
-    }
-    const at = beginningOf(mark, before);
-    beside = at >= 0 ? before.slice(at, at + LONGEST_MARK) : "";
-    return saidIf(before.slice(0, before.length - beside.length));
+  function hearBeside(text: string): Line[] {
+    if (!cut) return saidIf(text);
+    return cut(text).flatMap((piece) => {
+      if ("text" in piece) return saidIf(piece.text);
+      over = Number(piece.behind[1]);
+      return release();
+    });
   }
   return (channel, data) => {
     const text = decoders[channel].write(Buffer.from(data));
-    if (channel === "stderr") return mark === undefined ? saidIf(text) : hearBeside(text, mark);
+    if (channel === "stderr") return hearBeside(text);
     return hear(text).flatMap((line) => {
       if (line.type !== "end_of_execution" || line.of === undefined) return [line];
       waiting = line;
@@ -88,41 +86,19 @@ function lineOf(text: string): Line[] {
  * the members of one line more. Bash says its status there, which nobody asks for.
  */
 export function marked(mark: string): Translator {
-  const held = { stdout: "", stderr: "" };
+  const cut = () => cutting(mark, /^(?: ([^ ]*))?$/, LONGEST_LINE);
+  const cuts = { stdout: cut(), stderr: cut() };
   const decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
   const over = { stdout: false, stderr: false };
-  return (channel, data) => {
-    const text = held[channel] + decoders[channel].write(Buffer.from(data));
-    const [before = "", became = "", after] = text.split(new RegExp(`${mark}(?: ([^\\n ]*))?\\n`));
-    const lines: Line[] = [];
-    if (after === undefined) {
-      // What may be the beginning of a mark waits for the rest of it.
-      const at = beginningOf(mark, text);
-      const isPartial = at >= 0;
-      held[channel] = isPartial ? text.slice(at, at + LONGEST_LINE) : "";
-      const ready = isPartial ? text.slice(0, at) : text;
-      return ready === "" ? [] : [said(channel, ready)];
-    }
-    held[channel] = after;
-    over[channel] = true;
-    if (before !== "") lines.push(said(channel, before));
-    if (became !== "") lines.push(...becameOf(became));
-    if (over.stdout && over.stderr) {
+  return (channel, data) =>
+    cuts[channel](decoders[channel].write(Buffer.from(data))).flatMap((piece) => {
+      if ("text" in piece) return [said(channel, piece.text)];
+      over[channel] = true;
+      const lines = becameOf(piece.behind[1] ?? "");
+      if (!over.stdout || !over.stderr) return lines;
       over.stdout = over.stderr = false;
-      lines.push({ type: "end_of_execution" });
-    }
-    return lines;
-  };
-}
-
-/** Where a mark begins whose end has not come yet. */
-function beginningOf(mark: string, text: string): number {
-  const whole = text.lastIndexOf(mark);
-  if (whole >= 0) return whole;
-  for (let length = Math.min(mark.length, text.length); length > 0; length -= 1) {
-    if (mark.startsWith(text.slice(-length))) return text.length - length;
-  }
-  return -1;
+      return [...lines, { type: "end_of_execution" }];
+    });
 }
 
 function becameOf(form: string): Line[] {
