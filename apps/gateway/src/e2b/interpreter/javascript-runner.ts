@@ -6,7 +6,6 @@ export const JAVASCRIPT_RUNNER = String.raw`{
 const { writeSync } = require("node:fs");
 const { PassThrough } = require("node:stream");
 const { inspect } = require("node:util");
-const { createInterface } = require("node:readline");
 const { Socket } = require("node:net");
 const { Script } = require("node:vm");
 const { env: variables, nextTick } = process;
@@ -115,8 +114,22 @@ const cell = async ({ code, env = {} }) => {
   }
 };
 const end = process.kill.bind(process, process.pid, "SIGKILL");
-createInterface({ input: new Socket({ fd: 4, readable: true, writable: false }) })
-  .on("line", (line) => { last = last.then(() => cell(parse(line))); })
+const untold = (error) => {
+  withTold("error", () => failed(error));
+  emit("end_of_execution");
+};
+// A line's end is one letter: other ends, which readline knows too, may stand within a cell.
+let parts = [];
+new Socket({ fd: 4, readable: true, writable: false })
+  .setEncoding("utf8")
+  .on("data", (text) => {
+    parts.push(text);
+    if (!text.includes("\n")) return;
+    const lines = parts.join("").split("\n");
+    parts = [lines.pop()];
+    for (const line of lines) last = last.then(() => cell(parse(line))).catch(untold);
+  })
+  .on("end", end)
   .on("close", end);
 }`;
 

@@ -31,7 +31,11 @@ export interface Speech {
   readonly mark?: string;
 }
 
-const asJson = (code: string, env: Readonly<Record<string, string>>) => `${JSON.stringify({ code, env })}\n`;
+/** Two letters that JSON leaves as they are end a line for some readers: runners of an older gateway too. */
+function asJson(code: string, env: Readonly<Record<string, string>>): string {
+  const told = JSON.stringify({ code, env });
+  return `${told.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029")}\n`;
+}
 
 const python: Language = {
   name: "python",

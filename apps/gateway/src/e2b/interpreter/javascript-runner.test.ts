@@ -1,0 +1,56 @@
+import { spawn } from "node:child_process";
+import { afterEach, expect, it } from "vitest";
+import { languageOf } from "./languages.ts";
+import type { Line } from "./translate.ts";
+
+const ends: (() => void)[] = [];
+afterEach(() => {
+  for (const end of ends.splice(0)) end();
+});
+
+/** A runner as a sandbox starts it: what it says of each line that it is told. */
+function start(): (told: string | readonly Uint8Array[]) => Promise<Line[]> {
+  const { argv, hear, mark } = languageOf("js").start();
+  const [program = "", ...given] = [...argv, JSON.stringify({ mark })];
+  const child = spawn(program, given);
+  ends.push(() => child.kill("SIGKILL"));
+  let came: Line[] = [];
+  let over = (_: Line[]) => {};
+  for (const channel of ["stdout", "stderr"] as const) {
+    child[channel].on("data", (data) => {
+      came.push(...hear(channel, data));
+      if (came.at(-1)?.type === "end_of_execution") over(came);
+    });
+  }
+  return async (told) => {
+    came = [];
+    const heard = new Promise<Line[]>((resolve, reject) => {
+      over = resolve;
+      child.once("exit", () => reject(new Error("the runner has ended")));
+    });
+    for (const part of typeof told === "string" ? [told] : told) {
+      await new Promise((resolve) => child.stdin.write(part, resolve));
+    }
+    return heard;
+  };
+}
+
+const asked = (code: string) => `${JSON.stringify({ code, env: {} })}\n`;
+const resultOf = (lines: readonly Line[]) => lines.find(({ type }) => type === "result")?.text;
+const errorOf = (lines: readonly Line[]) => lines.find(({ type }) => type === "error");
+
+it("ends what it is told at a line's end alone, in whichever parts it comes", async () => {
+  const run = start();
+  expect(resultOf(await run(asked("'a\u2028b\u2029\u0085c'")))).toBe("a\u2028b\u2029\u0085c");
+  const bytes = [...Buffer.from(asked("'ä€😀'"))].map((byte) => Uint8Array.of(byte));
+  expect(resultOf(await run(bytes))).toBe("ä€😀");
+  expect(languageOf("js").start().say("\u2028\u2029", {})).toBe('{"code":"\\u2028\\u2029","env":{}}\n');
+});
+
+it("says that a cell cannot begin, instead of nothing for ever", async () => {
+  const run = start();
+  expect(errorOf(await run("no cell\n"))).toMatchObject({ name: "SyntaxError" });
+  await run(asked("var map = Array.prototype.map; Array.prototype.map = undefined"));
+  expect(errorOf(await run(asked("1")))).toMatchObject({ name: "TypeError" });
+  expect(errorOf(await run(asked("1")))).toMatchObject({ name: "TypeError" });
+});
