@@ -20,7 +20,8 @@ describe("cells as they are written for a notebook", () => {
     expect(await said("lines = !printf 'a\\nb'\nif x:\n    !false\nprint(lines, _exit_code)")).toBe(
       "['a', 'b'] 1\n",
     );
-    expect(await said("%matplotlib inline\n%pip --version")).toMatch(/pip|No module/);
+    const { stdout, stderr } = (await sandbox.runCode("%matplotlib inline\n%pip --version")).logs;
+    expect([...stdout, ...stderr].join("")).toMatch(/pip|No module/);
     const timed = await sandbox.runCode("%time y = x + 1\ny");
     expect(timed.text).toBe("4");
     expect(timed.logs.stdout.join("")).toContain("Wall time: ");
@@ -159,5 +160,16 @@ Image("dot.png")`;
     expect(error?.traceback).toContain("return 1 / n");
     const broken = await at.sandbox.runCode("x = (1");
     expect(broken.error?.traceback).toMatch(/^ {2}File "<cell \d+>", line 1\n {4}x = \(1/);
+  });
+
+  it("tells the beginning of a failure that is longer than a line may be, and keeps the names", async () => {
+    await at.sandbox.runCode("kept = 41");
+    const long = await at.sandbox.runCode("raise ValueError('x' * 30_000_000)");
+    expect(long.error).toMatchObject({ name: "ValueError", value: expect.stringMatching(/^x{1000}/) });
+    expect(long.error?.value.length).toBeLessThan(1_100_000);
+    expect(long.error?.traceback.length).toBeLessThan(1_100_000);
+    const named = await at.sandbox.runCode("raise type('X' * 60_000_000, (Exception,), {})");
+    expect(named.error?.name).toMatch(/^X{1000}/);
+    expect((await at.sandbox.runCode("kept + 1")).text).toBe("42");
   });
 });

@@ -54,3 +54,16 @@ it("says that a cell cannot begin, instead of nothing for ever", async () => {
   expect(errorOf(await run(asked("1")))).toMatchObject({ name: "TypeError" });
   expect(errorOf(await run(asked("1")))).toMatchObject({ name: "TypeError" });
 });
+
+it("tells the beginning of a failure that is longer than a line may be", async () => {
+  const run = start();
+  const long = "'x'.repeat(100_000_000)";
+  for (const thrown of [`new Error(${long})`, long, `{ name: ${long}, message: 'x', stack: ${long} }`]) {
+    const error = errorOf(await run(asked(`throw ${thrown}`)));
+    expect(error, thrown).toBeDefined();
+    for (const member of ["name", "value", "traceback"]) {
+      expect(String(error?.[member]).length, thrown).toBeLessThan(1_100_000);
+    }
+  }
+  expect(errorOf(await run(asked("throw new Error('short')")))).toMatchObject({ value: "short" });
+});

@@ -77,10 +77,16 @@ repl._domain?.on("error", (error) => fail(error));
 process.on("uncaughtException", (error) => fail(error));
 process.on("unhandledRejection", (error) => fail(error));
 process.on("SIGINT", () => fail === nobody || fail(new Error("interrupted")));
+// A failure of any length is told, and fits into a line.
+const LONGEST_TOLD = 1 << 20;
+const short = (given) => {
+  const text = String(given);
+  return text.length > LONGEST_TOLD ? text.slice(0, LONGEST_TOLD) + "… (" + text.length + " letters)" : text;
+};
 const failed = (error) => {
   const isError = error instanceof Error || (typeof error === "object" && error !== null && "message" in error);
-  if (!isError) return { name: "Error", value: String(error), traceback: inspect(error) };
-  return { name: String(error.name ?? "Error"), value: String(error.message), traceback: String(error.stack ?? "") };
+  if (!isError) return { name: "Error", value: short(error), traceback: short(inspect(error)) };
+  return { name: short(error.name ?? "Error"), value: short(error.message), traceback: short(error.stack ?? "") };
 };
 const withTold = (type, tell) => {
   try {

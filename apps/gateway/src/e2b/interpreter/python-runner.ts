@@ -53,17 +53,24 @@ def run(code, name):
     value = None if last is None else evaluated(ast.Expression(last.value), name, "eval")
     return None if code.rstrip().endswith(";") else value
 
+# A failure of any length is told, and fits into a line.
+LONGEST_TOLD = 1 << 20
+
+def short(text):
+    return f"{text[:LONGEST_TOLD]}… ({len(text)} letters)" if len(text) > LONGEST_TOLD else text
+
 def failed(error):
     trace, value = error.__traceback__, "it cannot be told"
     # How a broken cell was read is nobody's concern.
     while trace and trace.tb_frame.f_code.co_filename in (HERE, ast.__file__):
         trace = trace.tb_next
     try:
-        value = str(error)
+        # Joined it is a text of Python's own, with no method of a cell's.
+        value = "".join([str(error)])
         told = "".join(traceback.format_exception(type(error), error, trace))
     except BaseException:
         told = f"{type(error).__name__}: {value}"
-    emit("error", name=type(error).__name__, value=value, traceback=told)
+    emit("error", name=short(type(error).__name__), value=short(value), traceback=short(told))
 
 def attempt(action, *given):
     try:
