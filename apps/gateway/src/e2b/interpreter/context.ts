@@ -103,8 +103,10 @@ export function createContext(
       let running: Runner | undefined;
       try {
         signal.throwIfAborted();
-        running = await reach(principal);
-        const begun = running;
+        const begun = await reach(principal);
+        // Whoever left meanwhile is not heard again; the runner stays for the next cell.
+        signal.throwIfAborted();
+        running = begun;
         const end = () => restart(principal);
         signal.addEventListener("abort", () => interrupt(begun, end, stop.signal), { once: true });
         yield* lines(begun, cell);
