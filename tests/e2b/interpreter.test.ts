@@ -148,6 +148,30 @@ Shown()`;
     expect((await at.sandbox.runCode("import os; os.getcwd()", { context: idle })).text).toBe("/tmp");
   });
 
+  it("says that a cell of the gateway before does not end, and restarts its context", async () => {
+    const context = await at.sandbox.createCodeContext();
+    const begun = Promise.withResolvers<void>();
+    const endless = `
+import time
+print('begun')
+while True:
+    try: time.sleep(600)
+    except KeyboardInterrupt: pass`;
+    const left = at.sandbox.runCode(endless, { context, onStdout: () => begun.resolve() }).catch(() => {});
+    await begun.promise;
+    // Its client leaves with the gateway: whether it is ended by that or goes on, the next one answers.
+    await at.changeGateway();
+    await left;
+    await expect(at.sandbox.runCode("1 + 1", { context })).rejects.toThrow("409");
+    await at.sandbox.restartCodeContext(context);
+    expect((await at.sandbox.runCode("1 + 1", { context })).text).toBe("2");
+    const runners = async () =>
+      (await at.sandbox.commands.list()).filter(({ args }) => args.at(-1)?.includes(context.id)).length;
+    await expect.poll(runners).toBe(1);
+    await at.sandbox.runCode("x = 1", { context });
+    expect((await at.sandbox.runCode("x", { context })).text).toBe("1");
+  });
+
   it("says when a cell ended its own context", async () => {
     const context = await at.sandbox.createCodeContext();
     const { error } = await at.sandbox.runCode("import os; os._exit(3)", { context });

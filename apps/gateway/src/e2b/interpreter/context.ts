@@ -1,10 +1,13 @@
-import type { Principal } from "@sandboxer/contract";
+import { type Principal, SandboxerError } from "@sandboxer/contract";
 import type { Core } from "@sandboxer/core";
+import { within } from "../../rest/silence.ts";
 import type { Language } from "./languages.ts";
-import { findRunner, linesOf, type Runner, startRunner } from "./runner.ts";
+import { attachRunner, linesOf, type Runner, startRunner, whenFree } from "./runner.ts";
 import type { Line } from "./translate.ts";
 
 const HEARS_WITHIN_MS = 5_000;
+/** Less than a client waits for the beginning of an answer. */
+const FREE_WITHIN_MS = 30_000;
 
 export interface Cell {
   readonly code: string;
@@ -40,14 +43,21 @@ export function createContext(
   let runner: Promise<Runner> | undefined;
   let looks = mayRun;
   let turn: Promise<unknown> = Promise.resolve();
+  /** Until a runner that is to end has been found, none is started that could be taken for it. */
+  let ending: Promise<unknown> | undefined;
+
+  const attach = (principal: Principal) => attachRunner(core, principal, sandboxId, language, id);
 
   async function start(principal: Principal): Promise<Runner> {
-    const found = looks ? await findRunner(core, principal, sandboxId, language, id) : undefined;
-    looks = false;
-    return (
-      found ??
-      startRunner(core, principal, sandboxId, language, { context: id, language: language.name, cwd })
-    );
+    if (looks) {
+      const found = await whenFree(await attach(principal), language);
+      // Restarted meanwhile: what was found is gone, and somebody may have begun another.
+      if (!looks) return reach(principal);
+      looks = false;
+      if (found) return found;
+    }
+    await ending;
+    return startRunner(core, principal, sandboxId, language, { context: id, language: language.name, cwd });
   }
 
   function reach(principal: Principal): Promise<Runner> {
@@ -56,10 +66,11 @@ export function createContext(
   }
 
   function restart(principal: Principal): void {
-    const old = runner ?? (looks ? findRunner(core, principal, sandboxId, language, id) : undefined);
+    // One that is not free yet is not waited for.
+    const old = looks ? attach(principal) : runner;
     runner = undefined;
     looks = false;
-    void old?.then((one) => one?.process.signal("KILL")).catch(() => {});
+    ending = old?.then((one) => one?.process.signal("KILL")).catch(() => {});
   }
 
   async function* lines(running: Runner, { code, env }: Cell): AsyncGenerator<Line> {
@@ -70,9 +81,7 @@ export function createContext(
       if (line.type === "end_of_execution") return;
     }
     await forget(running);
-    const value = `the context ended${how}: its names are gone, and the next cell begins another`;
-    yield { type: "error", name: "ContextEnded", value, traceback: "" };
-    yield { type: "end_of_execution" };
+    yield* endOf(how);
   }
 
   /** Another one may have been started meanwhile, which stays. */
@@ -87,17 +96,14 @@ export function createContext(
     cwd,
     restart,
     async begin(principal) {
-      await reach(principal).catch(async (error) => {
-        await forget(undefined);
-        throw error;
-      });
+      const coming = reach(principal);
+      coming.catch(() => forget(undefined));
+      await (looks ? freeInTime(coming) : coming);
     },
     async *run(principal, cell, signal) {
       const before = turn;
-      let leave = () => {};
-      turn = new Promise<void>((resolve) => {
-        leave = resolve;
-      });
+      const { promise, resolve: leave } = Promise.withResolvers<void>();
+      turn = promise;
       await before;
       const stop = new AbortController();
       let running: Runner | undefined;
@@ -107,8 +113,8 @@ export function createContext(
         // Whoever left meanwhile is not heard again; the runner stays for the next cell.
         signal.throwIfAborted();
         running = begun;
-        const end = () => restart(principal);
-        signal.addEventListener("abort", () => interrupt(begun, end, stop.signal), { once: true });
+        const end = () => interrupt(begun, () => restart(principal), stop.signal);
+        signal.addEventListener("abort", end, { once: true });
         yield* lines(begun, cell);
       } catch (error) {
         await forget(running);
@@ -119,6 +125,20 @@ export function createContext(
       }
     },
   };
+}
+
+function endOf(how: string): Line[] {
+  const value = `the context ended${how}: its names are gone, and the next cell begins another`;
+  return [{ type: "error", name: "ContextEnded", value, traceback: "" }, { type: "end_of_execution" }];
+}
+
+/** A cell that another gateway began goes on, however long; whoever wants the next one learns of it. */
+async function freeInTime(coming: Promise<Runner>): Promise<void> {
+  if (await within(FREE_WITHIN_MS, coming)) return;
+  const message = "this context still runs a cell that began before the gateway did";
+  throw new SandboxerError("invalid_state", message, {
+    hint: "Try again when it has ended, or restart the context.",
+  });
 }
 
 /** Ends the cell and keeps the names where the runner can do that; one that does not hear is ended. */

@@ -74,8 +74,8 @@ export function purposeOf({ argv, exit }: ProcessInfo): Purpose | undefined {
   }
 }
 
-/** One that another gateway has started, once it has nothing more to say of what that one asked. */
-export async function findRunner(
+/** One that another gateway has started, whatever it does. */
+export async function attachRunner(
   core: Core,
   principal: Principal,
   sandboxId: string,
@@ -89,7 +89,12 @@ export async function findRunner(
   const from = { stdout: running.stdoutBytes, stderr: running.stderrBytes };
   const process = await core.attachProcess(principal, sandboxId, running.id, from);
   const speech = language.start(purposeOf(running)?.mark);
-  const runner = { process, speech, events: process.events[Symbol.asyncIterator]() };
+  return { process, speech, events: process.events[Symbol.asyncIterator]() };
+}
+
+/** The same one, once it has nothing more to say of what another gateway asked; none where it ends. */
+export async function whenFree(runner: Runner | undefined, language: Language): Promise<Runner | undefined> {
+  if (!runner) return undefined;
   const word = `here-${randomUUID()}`;
   let isHeard = false;
   for await (const line of linesOf(runner, language.saying(word))) {
