@@ -1,6 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { expect, it } from "vitest";
+import { requires } from "../../../../tests/capabilities/requires.ts";
 import { lends } from "./find-users.ts";
+
+const { it: asRoot } = await requires("root");
 
 const ann = { uid: 1000, username: "ann" };
 
@@ -19,7 +22,7 @@ it("finds a whole range by name or uid, and no other", () => {
   }
 });
 
-it.skipIf(process.getuid?.() !== 0)("asks for a user that the machine has no name for", () => {
+asRoot("asks for a user that the machine has no name for", () => {
   const module = new URL("./find-users.ts", import.meta.url).href;
   const script = `const { findUsers } = await import(${JSON.stringify(module)}); console.log(JSON.stringify(await findUsers()))`;
   const argv = ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", script];
