@@ -1,9 +1,4 @@
-import {
-  type CreateContext,
-  DEFAULT_KEEP_MS,
-  type SandboxerError,
-  type SandboxSpec,
-} from "@sandboxer/contract";
+import { type CreateContext, DEFAULT_KEEP_MS, SandboxerError, type SandboxSpec } from "@sandboxer/contract";
 import { aboutFolder } from "../_kit/about-folder.ts";
 import type { Connection } from "../_kit/boxd/index.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
@@ -81,7 +76,8 @@ async function createOnce(
     if (!repository || repository === "none" || !spec.workspace) return created;
     const { target } = spec.workspace;
     const seed = async () => {
-      if (!(await seedRepository(workshop, repository, connection, target))) bestEffort.push(TOO_MANY_NAMES);
+      const isWhole = await seedRepository(workshop, repository, connection, target).catch(orReplaced);
+      if (!isWhole) bestEffort.push(TOO_MANY_NAMES);
     };
     if (spec.from !== undefined) return { ...created, restored: seed };
     await seed();
@@ -89,6 +85,15 @@ async function createOnce(
   } catch (error) {
     throw spec.workspace || isChosen(members.root) ? aboutFolder(error) : error;
   }
+}
+
+/** A folder that is another now is a `conflict`, by which a sandbox would pass for one made already. */
+function orReplaced(error: unknown): never {
+  if (!SandboxerError.is(error) || error.code !== "conflict") throw error;
+  throw new SandboxerError("invalid_state", "the repository of the work tree was replaced meanwhile", {
+    hint: "Make the sandbox again.",
+    cause: error,
+  });
 }
 
 /** What hold is asked with. */
