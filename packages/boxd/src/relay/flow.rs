@@ -1,6 +1,6 @@
 //! Bytes in one direction of a tunnel.
 
-use super::vessels::{MOST_AT_ONCE, Vessels};
+use super::vessels::{MOST_AT_ONCE, MOST_UNREAD_AT_ONCE, Vessels};
 use crate::sys::splice::Pipe;
 use crate::sys::{descriptor, network};
 use std::io;
@@ -34,7 +34,9 @@ impl Flow {
         if self.has_bytes() || self.is_source_over {
             return self.drain(to, vessels);
         }
-        let most = self.allowed.map_or(MOST_AT_ONCE, |left| left.min(MOST_AT_ONCE as u64) as usize);
+        let allowed =
+            |most: usize| self.allowed.map_or(most, |left| left.min(most as u64) as usize);
+        let most = allowed(MOST_AT_ONCE);
         let pipe = if self.is_unread && most > 0 { vessels.take_pipe() } else { None };
         let taken = match pipe {
             // Its end may still be heard.
@@ -46,7 +48,7 @@ impl Flow {
                 outcome => outcome,
             },
             Some(mut pipe) => {
-                let taken = pipe.fill(from, most);
+                let taken = pipe.fill(from, allowed(MOST_UNREAD_AT_ONCE));
                 self.pipe = Some(pipe);
                 taken
             }

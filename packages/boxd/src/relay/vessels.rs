@@ -4,6 +4,8 @@ use crate::sys::splice::Pipe;
 
 /// The most that one turn of a tunnel moves, so that each gets its turn.
 pub const MOST_AT_ONCE: usize = 256 * 1024;
+/// The same where the kernel moves by itself: that takes a tenth of a copy, and each turn costs two waits.
+pub const MOST_UNREAD_AT_ONCE: usize = 1024 * 1024;
 /// An idle tunnel has no pipe; so many wait for whoever has bytes.
 const SPARE_PIPES: usize = 16;
 
@@ -20,7 +22,7 @@ impl Vessels {
 
     /// None where there are no more: the buffer carries too.
     pub fn take_pipe(&mut self) -> Option<Pipe> {
-        self.pipes.pop().or_else(|| Pipe::new(MOST_AT_ONCE).ok())
+        self.pipes.pop().or_else(|| Pipe::new(MOST_UNREAD_AT_ONCE).ok())
     }
 
     /// One with bytes in it is of no use to anybody else.
