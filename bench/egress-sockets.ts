@@ -10,20 +10,40 @@ const run = promisify(execFile);
 const NAME = "sockets.allowed.test";
 const PORT = 7001;
 const CONNECTIONS = 500;
+const BYTES = 256 * 2 ** 20;
 const RULES = [
-  { host: NAME, protocol: "tcp" as const, ports: [PORT, 7000] },
+  { host: NAME, protocol: "tcp" as const, ports: [PORT, 7000, 80] },
   { host: NAME, access: "read-only" as const },
 ];
 
-/** Bytes a second through one plain connection, beside the same on loopback. */
-export async function rawSpeed(bench: Bench, session: Session, rounds: number) {
+/** Bytes a second through one plain connection, beside the same on loopback: raw ones, or asked for by HTTP. */
+export async function socketSpeed(bench: Bench, session: Session, rounds: number) {
   await bench.lab.name(NAME, [WORLD]);
   const sandbox = await bench.sandbox({ rules: RULES });
   const server = await serveBytes(bench);
   session.keep({ close: async () => void server.kill() });
   const [command = "", ...rest] = bench.lab.beside;
-  const direct = async () => Number((await run(command, [...rest, ...reading("127.0.0.1")])).stdout);
-  const guarded = async () => Number(text((await sandbox.run(reading(NAME))).stdout));
+  const ways = (port: number, request: string) => ({
+    direct: async () =>
+      Number((await run(command, [...rest, ...reading("127.0.0.1", port, request)])).stdout),
+    guarded: async () => Number(text((await sandbox.run(reading(NAME, port, request))).stdout)),
+  });
+  return {
+    raw: await compare(session, rounds, ways(PORT, "")),
+    http: await compare(
+      session,
+      rounds,
+      ways(80, `GET /bytes/${BYTES} HTTP/1.1\\r\\nHost: ${NAME}\\r\\nConnection: close\\r\\n\\r\\n`),
+    ),
+  };
+}
+
+interface Ways {
+  readonly direct: () => Promise<number>;
+  readonly guarded: () => Promise<number>;
+}
+
+async function compare(session: Session, rounds: number, { direct, guarded }: Ways) {
   const speeds = { direct: [] as number[], guarded: [] as number[], ratio: [] as number[] };
   for (let round = 0; round < rounds; round += 1) {
     session.signal.throwIfAborted();
@@ -51,16 +71,17 @@ with socket.create_server(("", ${PORT})) as server:
         one, _ = server.accept()
         with one:
             try:
-                for _ in range(256): one.sendall(piece)
+                for _ in range(${BYTES >> 20}): one.sendall(piece)
             except OSError: pass`;
 
-const reading = (host: string): string[] => [
+const reading = (host: string, port: number, request: string): string[] => [
   "python3",
   "-c",
   `
 import socket, time
 began, total, room = time.perf_counter(), 0, bytearray(1 << 20)
-with socket.create_connection(("${host}", ${PORT})) as one:
+with socket.create_connection(("${host}", ${port})) as one:
+    one.sendall(b"${request}")
     while count := one.recv_into(room): total += count
 print(total / (time.perf_counter() - began))`,
 ];
