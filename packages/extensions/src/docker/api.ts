@@ -4,6 +4,8 @@ import { SandboxerError } from "@sandboxer/contract";
 /** The engine API's version of docker 20.10, the oldest still in use; newer daemons speak it too. */
 const API = "/v1.41";
 const MAXIMUM_ANSWER_BYTES = 64 << 20;
+/** A daemon can go on listening and answer nothing any more; what waits for it then would wait for ever. */
+const PATIENCE_MS = 60_000;
 
 export interface Answer {
   readonly status: number;
@@ -11,14 +13,14 @@ export interface Answer {
 }
 
 export interface DockerApi {
-  /** Any status is an answer; only a daemon that cannot be reached throws. */
+  /** Any status is an answer; only a daemon that cannot be reached, or does not answer, throws. */
   call(method: string, path: string, body?: unknown): Promise<Answer>;
   /** An answer that comes line by line over a long time; resolves with its status at its end. */
   stream(method: string, path: string, hear: (line: string) => void, signal?: AbortSignal): Promise<number>;
 }
 
 /** Docker's official API over its unix socket, as plain HTTP. */
-export function openDockerApi(socketPath: string): DockerApi {
+export function openDockerApi(socketPath: string, patienceMs = PATIENCE_MS): DockerApi {
   const missing = (cause?: Error) =>
     new SandboxerError("extension_unavailable", `no docker daemon at ${socketPath}`, {
       hint: "Start docker, or name its socket in DOCKER_HOST.",
@@ -27,15 +29,18 @@ export function openDockerApi(socketPath: string): DockerApi {
   return {
     async stream(method, path, hear, signal) {
       const { request } = await import("node:http");
-      const { createInterface } = await import("node:readline");
       return new Promise((resolve, reject) => {
         const given = { socketPath, method, path: API + path, ...(signal && { signal }) };
+        const broken = (cause: Error) => reject(signal?.aborted ? tooLong(cause) : missing(cause));
         const asking = request(given, (answer) => {
-          createInterface({ input: answer }).on("line", hear);
-          answer.once("error", (cause) => reject(missing(cause)));
-          answer.once("end", () => resolve(answer.statusCode ?? 0));
+          const lines = cutIntoLines(hear);
+          answer.on("data", lines.push).once("error", broken);
+          answer.once("end", () => {
+            lines.end();
+            resolve(answer.statusCode ?? 0);
+          });
         });
-        asking.once("error", (cause) => reject(signal?.aborted ? tooLong(cause) : missing(cause))).end();
+        asking.on("error", broken).end();
       });
     },
 
@@ -45,7 +50,7 @@ export function openDockerApi(socketPath: string): DockerApi {
       const { request } = await import("node:http");
       const payload = body === undefined ? undefined : JSON.stringify(body);
       return new Promise((resolve, reject) => {
-        const unreachable = (cause: Error) => reject(missing(cause));
+        const unreachable = (cause: Error) => reject(SandboxerError.is(cause) ? cause : missing(cause));
         const asking = request({ socketPath, method, path: API + path }, (answer) => {
           const parts: Buffer[] = [];
           let length = 0;
@@ -57,7 +62,8 @@ export function openDockerApi(socketPath: string): DockerApi {
           answer.once("error", unreachable);
           answer.once("end", () => resolve({ status: answer.statusCode ?? 0, body: parse(parts) }));
         });
-        asking.once("error", unreachable);
+        const timer = setTimeout(() => asking.destroy(silent(socketPath)), patienceMs);
+        asking.on("error", unreachable).once("close", () => clearTimeout(timer));
         if (payload !== undefined) {
           asking.setHeader("content-type", "application/json");
           asking.setHeader("content-length", Buffer.byteLength(payload));
@@ -70,6 +76,31 @@ export function openDockerApi(socketPath: string): DockerApi {
 
 function tooLong(cause: Error): SandboxerError {
   return new SandboxerError("deadline_exceeded", "docker did not finish in time", { cause });
+}
+
+function silent(socketPath: string): SandboxerError {
+  return new SandboxerError("extension_unavailable", `the docker daemon at ${socketPath} does not answer`, {
+    hint: "It listens, and is stuck: look at its log, or start it anew.",
+  });
+}
+
+/** Of what comes cut anywhere. */
+function cutIntoLines(hear: (line: string) => void) {
+  const decoder = new TextDecoder();
+  let begun = "";
+  return {
+    push(part: Buffer): void {
+      const [first = "", ...more] = decoder.decode(part, { stream: true }).split("\n");
+      begun += first;
+      for (const next of more) {
+        hear(begun);
+        begun = next;
+      }
+    },
+    end(): void {
+      if (begun !== "") hear(begun);
+    },
+  };
 }
 
 function parse(parts: Buffer[]): unknown {
