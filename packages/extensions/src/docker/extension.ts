@@ -1,5 +1,4 @@
 import { hostname } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Box,
@@ -51,7 +50,7 @@ export function createDockerExtension(options: DockerOptions): Extension {
   const sockets = socketFolders(dir);
 
   const connect = async (ref: string): Promise<Connection | undefined> => {
-    const socket = await dial(join(sockets.of(ref), "box.sock"));
+    const socket = await dial(sockets.take(ref));
     return socket && new Connection(socket, () => explainClose(api, ref));
   };
   const boxOf = async (ref: string, connection: Connection, bestEffort: string[] = []): Promise<Box> => {
@@ -118,7 +117,7 @@ export function createDockerExtension(options: DockerOptions): Extension {
       }
     },
 
-    ...facetsOf(manifest, api, (ref) => join(sockets.of(ref), "box.sock")),
+    ...facetsOf(manifest, api, sockets.take),
 
     async close() {},
   };
