@@ -9,7 +9,7 @@ export const LABEL = {
   extension: "dev.sandboxer.extension",
 } as const;
 
-/** Where boxd and its socket are inside. The folder is root's alone. */
+/** Where boxd and its socket are inside. The folder of the socket is root's alone. */
 const INSIDE = "/.sandboxer";
 
 /** What serve needs to act as the sandbox's users, and what its own root keeps. */
@@ -50,6 +50,8 @@ export function describeContainer(
     Hostname: "sandbox",
     User: "0:0",
     WorkingDir: "/",
+    // An image's own would run as root, with every capability that is boxd's alone.
+    Healthcheck: { Test: ["NONE"] },
     NetworkDisabled: true,
     Labels: {
       ...spec.labels,
@@ -76,6 +78,8 @@ export function describeContainer(
       CapAdd: isGuarded ? [...CAPABILITIES, ...FOR_A_WAY_OUT] : CAPABILITIES,
       SecurityOpt: ["no-new-privileges"],
       IpcMode: "private",
+      // Where groups are of the first version, docker's own choice is the host's.
+      CgroupnsMode: "private",
       ...hostLimits(spec),
       LogConfig: { Type: "none" },
     },
