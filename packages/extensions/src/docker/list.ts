@@ -1,11 +1,13 @@
 import type { ListedBox } from "@sandboxer/contract";
 import type { DockerApi } from "./api.ts";
-import { LABEL } from "./container.ts";
+import { LABEL, nameOf } from "./container.ts";
 import { expectStatus } from "./failure.ts";
 import { RUNTIMES } from "./runtime.ts";
 
 interface Listed {
   readonly State: string;
+  /** With a slash before each. */
+  readonly Names: readonly string[];
   readonly Labels: Readonly<Record<string, string>>;
 }
 
@@ -15,7 +17,10 @@ interface Whose {
   readonly extensionId: string;
 }
 
-/** Only what carries this installation's label, and is of this runtime, is ours to know about. */
+/**
+ * Only what carries this installation's label, and is of this runtime, is ours to know about. An image
+ * made of a sandbox has its labels too, and so do that image's containers: a sandbox's has its name.
+ */
 export async function listContainers(
   api: DockerApi,
   { installationId, hostId, extensionId }: Whose,
@@ -25,6 +30,7 @@ export async function listContainers(
   const containers = expectStatus(answer, "listing containers", 200).body as Listed[];
   return containers
     .filter(({ Labels }) => (Labels[LABEL.extension] ?? RUNTIMES.runc.id) === extensionId)
+    .filter(({ Names, Labels }) => Names.includes(`/${nameOf(Labels[LABEL.sandbox] ?? "")}`))
     .filter(({ State }) => State === "running" || State === "created" || State === "paused")
     .map(({ Labels }) => ({
       ref: Labels[LABEL.sandbox] ?? "",
