@@ -131,9 +131,11 @@ export async function fail(
 /** Best effort: what stays is found again by reconcile, and has its own dead-man switch. */
 export async function discard(house: House, extensionId: string, ref: string): Promise<void> {
   try {
-    await house.registry
-      .get(extensionId)
-      .destroy(ref, callContext(house.installationId, CLEANUP_PATIENCE_MS));
+    await ask(
+      house.registry.get(extensionId),
+      (extension) => extension.destroy(ref, callContext(house.installationId, CLEANUP_PATIENCE_MS)),
+      CLEANUP_PATIENCE_MS,
+    );
   } catch (error) {
     house.report(`discarding ${ref} of ${extensionId}`, SandboxerError.from(error));
   }

@@ -40,8 +40,10 @@ function isAhead(house: House, expiresAtMs: number | undefined): expiresAtMs is 
 
 async function askBackend(house: House, row: Sandbox): Promise<number | undefined> {
   if (!row.location) return row.expiresAtMs;
-  const boxes = await ask(house.registry.get(row.location.extensionId), (extension) =>
-    extension.list(callContext(house.installationId, PATIENCE_MS)),
+  const boxes = await ask(
+    house.registry.get(row.location.extensionId),
+    (extension) => extension.list(callContext(house.installationId, PATIENCE_MS)),
+    PATIENCE_MS,
   );
   const box = boxes.find(({ sandboxId }) => sandboxId === row.id);
   return box && (box.expiresAtMs ?? row.expiresAtMs);

@@ -71,6 +71,48 @@ describe("reconcile later on", () => {
   });
 });
 
+describe("an extension that does not answer", () => {
+  /** One that answers, and one that stops doing so. */
+  async function openBoth() {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const price = { basis: "provisioned", microUsdPerHour: 3_600_000 } as const;
+    const well = createPlainExtension(temporaryFolder(), { id: "well", price });
+    const stuck = createPlainExtension(temporaryFolder(), { id: "stuck", price });
+    return { ...(await openGateway([well, stuck])), well, stuck };
+  }
+  const never = () => new Promise<void>(() => {});
+
+  it("RE-6 keeps no other from being reconciled, and the gateway from no start", async () => {
+    const both = await openBoth();
+    const { core, principal, restart, well, stuck } = both;
+    const { id } = await core.create(principal, { extensions: ["well"] });
+    const other = await core.create(principal, { extensions: ["stuck"] });
+    killBox({ ...both, plain: well }, id);
+    stuck.before.list = never;
+    const started = (await restart()).start();
+    await vi.advanceTimersByTimeAsync(40_000);
+    await started;
+    expect(await stateOf(both, id)).toBe("lost");
+    expect(await stateOf(both, other.id), "nothing is known of it").toBe("running");
+    expect(both.troubles).toEqual([expect.stringMatching(/listing what stuck holds.*did not answer/)]);
+  });
+
+  it("RE-6 keeps an end waiting no longer than it is given, and is asked again", async () => {
+    const both = await openBoth();
+    const { core, principal, store, stuck } = both;
+    const { id } = await core.create(principal, { extensions: ["stuck"] });
+    stuck.before.destroy = never;
+    const first = refusal(core.destroy(principal, id), "deadline_exceeded");
+    await vi.advanceTimersByTimeAsync(62_000);
+    await first;
+    expect(await stateOf(both, id)).toBe("destroying");
+    delete stuck.before.destroy;
+    expect((await core.destroy(principal, id)).state).toBe("destroyed");
+    expect(await stillHeld(store, principal.orgId, id)).toBe(0);
+  });
+});
+
 describe("reconcile at the start", () => {
   it("keeps what runs, and watches its clock again", async () => {
     const gateway = await openGateway();

@@ -17,11 +17,11 @@ export async function settleOrphan(house: House, extensionId: string, box: Liste
     house.orphans.set(place, house.clock.monotonicMs());
     await tell(house, extensionId, box, "sandbox.orphaned");
     const { pause } = extension;
-    if (pause && !box.stopped) await ask(extension, () => pause.pause(box.ref, context));
+    if (pause && !box.stopped) await ask(extension, () => pause.pause(box.ref, context), PATIENCE_MS);
     return;
   }
   if (house.clock.monotonicMs() - sinceMs < house.orphanGraceMs) return;
-  await ask(extension, () => extension.destroy(box.ref, context));
+  await ask(extension, () => extension.destroy(box.ref, context), PATIENCE_MS);
   house.orphans.delete(place);
   await tell(house, extensionId, box, "sandbox.destroyed");
 }

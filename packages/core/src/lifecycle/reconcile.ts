@@ -101,8 +101,10 @@ async function listBoxes(house: House): Promise<Found> {
   await Promise.all(
     available.map(async ({ manifest: { id } }) => {
       try {
-        const boxes = await ask(house.registry.get(id), (extension) =>
-          extension.list(callContext(house.installationId, PATIENCE_MS)),
+        const boxes = await ask(
+          house.registry.get(id),
+          (extension) => extension.list(callContext(house.installationId, PATIENCE_MS)),
+          PATIENCE_MS,
         );
         const ours = boxes.filter((box) => box.installationId === house.installationId);
         found.set(id, new Map(ours.map((box) => [box.sandboxId, box])));
@@ -208,7 +210,9 @@ async function settleBox(house: House, extensionId: string, box: ListedBox): Pro
   // Left by a try that failed, or by an end that could not be finished; the row says it is over.
   const elsewhere = row.location !== undefined && row.location.extensionId !== extensionId;
   if (!isOver(row.state) && !elsewhere) return;
-  await ask(house.registry.get(extensionId), (extension) =>
-    extension.destroy(box.ref, callContext(house.installationId, PATIENCE_MS)),
+  await ask(
+    house.registry.get(extensionId),
+    (extension) => extension.destroy(box.ref, callContext(house.installationId, PATIENCE_MS)),
+    PATIENCE_MS,
   );
 }

@@ -39,8 +39,10 @@ async function end(house: House, sandboxId: string, wish: Wish): Promise<Sandbox
   house.pass("destroy.begun");
   await house.auditor.end(sandbox);
   const { extensionId, ref } = sandbox.location;
-  await ask(house.registry.get(extensionId), (extension) =>
-    extension.destroy(ref, callContext(house.installationId, DESTROY_PATIENCE_MS)),
+  await ask(
+    house.registry.get(extensionId),
+    (extension) => extension.destroy(ref, callContext(house.installationId, DESTROY_PATIENCE_MS)),
+    DESTROY_PATIENCE_MS,
   );
   house.pass("destroy.ended");
   // Only now: a reader still on the connection learns from it that the sandbox is over.

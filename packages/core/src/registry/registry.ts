@@ -13,6 +13,7 @@ import type { Offer } from "../route/route.ts";
 
 const PROBE_LASTS_MS = 30_000;
 const PROBE_PATIENCE_MS = 10_000;
+const SIGNALLED_BEFORE_MS = 1_000;
 
 /** Fails closed, should anybody look at it all the same. */
 const NOT_ASKED: Probe = { status: "unavailable", reason: "it was not asked", fix: "", findings: [] };
@@ -128,14 +129,36 @@ async function probeOf(extension: Extension): Promise<Probe> {
   }
 }
 
-/** An extension that breaks its word and throws something else is an extension that failed. */
-export async function ask<T>(extension: Extension, call: (extension: Extension) => Promise<T>): Promise<T> {
+/**
+ * An extension that breaks its word and throws something else is an extension that failed. With
+ * `withinMs`, so is one that does not answer: what it does after all is for a later reconcile.
+ */
+export async function ask<T>(
+  extension: Extension,
+  call: (extension: Extension) => Promise<T>,
+  withinMs?: number,
+): Promise<T> {
   try {
-    return await call(extension);
+    const answer = call(extension);
+    return await (withinMs === undefined ? answer : within(withinMs, answer));
   } catch (error) {
     if (SandboxerError.is(error)) throw error;
     const message = error instanceof Error ? error.message : String(error);
     throw new SandboxerError("extension_failed", `${extension.manifest.id}: ${message}`, { cause: error });
+  }
+}
+
+async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
+  const { promise: tooLate, reject } = Promise.withResolvers<never>();
+  // Later than the signal of the same patience, whose own error says more.
+  const timer = setTimeout(
+    () => reject(new SandboxerError("deadline_exceeded", "it did not answer in time")),
+    ms + SIGNALLED_BEFORE_MS,
+  );
+  try {
+    return await Promise.race([answer, tooLate]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
