@@ -156,4 +156,33 @@ describe("the pool", () => {
     pool.replenishLater(wanted);
     await untilReady(2);
   });
+
+  it("keeps none that was being made when its kind gave way to others", async () => {
+    const ended: unknown[] = [];
+    const made: { id: string; finish(): void }[] = [];
+    const slow = {
+      tether: async () => {},
+      untether: () => {},
+      call: async (op: string, { id }: { id?: string } = {}) => void (op === "destroy" && ended.push(id)),
+      create: ({ id }: CreateMembers) =>
+        new Promise((resolve) => {
+          made.push({ id, finish: () => resolve({ isOver: false, close: () => {} }) });
+        }),
+    } as unknown as Hold;
+    const another = createPool(slow, 1, gone);
+    const first = await members();
+    const others = [50, 51, 52, 53].map((pids) => ({ ...first, limits: { pids } }));
+    another.replenishLater(first);
+    await expect.poll(() => made.length).toBe(1);
+    for (const one of others) another.replenishLater(one);
+    made[0]?.finish();
+    await expect.poll(() => made.length).toBe(2);
+    expect(ended).toEqual([made[0]?.id]);
+    for (let at = 1; at <= others.length; at++) {
+      await expect.poll(() => made.length).toBe(at + 1);
+      made[at]?.finish();
+    }
+    await another.close();
+    expect(ended.toSorted()).toEqual(made.map(({ id }) => id).toSorted());
+  });
 });

@@ -65,8 +65,10 @@ export function createPool(hold: Hold, size: number, explainClose: ExplainClose)
     const one: Partial<Ready> & { name: string } = { name: id };
     const connection = await hold.create({ ...members, ...nobodys, id }, () => explainClose(one.name));
     const made: Ready = Object.assign(one, { connection });
-    await (closed ? discard(made) : ready.push(made));
+    await (closed || !isWanted(ready) ? discard(made) : ready.push(made));
   };
+  /** Whether its kind is still one of those that are kept. */
+  const isWanted = (ready: Ready[]): boolean => [...shapes.values()].some((one) => one.ready === ready);
   const fill = async (): Promise<void> => {
     for (const shape of shapes.values()) {
       while (!closed && !timer && living(shape) < shape.size) await makeOne(shape);
