@@ -164,9 +164,13 @@ async function exists(api: DockerApi, ref: string): Promise<boolean> {
   return (await inspect(api, ref)).status !== 404;
 }
 
+/** A daemon that has trouble of its own has not said that it is over. */
 async function isRunning(api: DockerApi, ref: string): Promise<boolean> {
-  const { status, body } = await inspect(api, ref);
-  return status === 200 && (body as { State?: { Running?: boolean } }).State?.Running === true;
+  const { status, body } = expectStatus(await inspect(api, ref), "looking at a container", 200, 404);
+  if (status === 404) return false;
+  const running = (body as { State?: { Running?: unknown } } | null)?.State?.Running;
+  if (typeof running === "boolean") return running;
+  throw new SandboxerError("extension_failed", `docker does not say whether ${ref} is running`);
 }
 
 /** Is it the container that is over, or only this connection to it? Docker may be a little late to know. */
