@@ -23,3 +23,8 @@ export async function explain(ref: string, list: () => Promise<ListedBox[]>): Pr
   } while (nowMs() < deadline);
   return new SandboxerError("extension_failed", "the connection to the sandbox was replaced or broke");
 }
+
+/** While hold has it, it is not gone: it may be about to be one that is stopped, and has files. */
+export function whyNobodyAnswers(why: SandboxerError): SandboxerError {
+  return why.code === "sandbox_gone" ? new SandboxerError("not_found", why.message, { cause: why }) : why;
+}

@@ -5,7 +5,7 @@ import { Connection, dial, openBox, openChanges, openSnapshots } from "../_kit/b
 import { findBoxd } from "../_kit/boxd/path.ts";
 import { createMirrors } from "../_kit/mirror/mirrors.ts";
 import { sensitivePlaces } from "../_kit/sensitive.ts";
-import { explain } from "./close.ts";
+import { explain, whyNobodyAnswers } from "./close.ts";
 import { createThrough } from "./create.ts";
 import type { PassLocalFailPoint } from "./failpoint.ts";
 import { heldBoxes, heldLowers } from "./held.ts";
@@ -68,7 +68,7 @@ export function createLocalExtension(options: LocalOptions): Extension {
     if (found?.stopped) throw new SandboxerError("invalid_state", `the sandbox ${ref} is stopped`);
     if (found?.paused) throw new SandboxerError("invalid_state", `the sandbox ${ref} is paused`);
     const socket = found && (await dial(hold.socketOf(ref)));
-    if (!socket) throw new SandboxerError("not_found", `no sandbox ${ref} on this machine`);
+    if (!socket) throw whyNobodyAnswers(await explainClose(ref));
     const connection = new Connection(socket, () => explainClose(ref));
     return open(connection, ref, found.bestEffort, found.workspaceTarget, found.below);
   };
