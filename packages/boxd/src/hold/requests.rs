@@ -172,11 +172,12 @@ impl Hold {
         }
         match self.registry.by_id(id) {
             Some((_, sandbox)) if sandbox.starting.is_none() => Ok(sandbox),
-            // Never "not found", which would mean that it is lost.
-            _ if self.resting.get(id).is_some() => {
+            // Never "not found", which would mean that it is lost: one that is started again has files.
+            Some(_) => Err(Failure::new(Code::Busy, format!("sandbox {id} is being started"))),
+            None if self.resting.get(id).is_some() => {
                 Err(Failure::invalid(format!("sandbox {id} is stopped")))
             }
-            _ => Err(Failure::new(Code::NotFound, format!("no sandbox {id}"))),
+            None => Err(Failure::new(Code::NotFound, format!("no sandbox {id}"))),
         }
     }
 
