@@ -8,6 +8,8 @@ import { findSetup, type KeptSetup } from "./setup-cache.ts";
 import { withFolders } from "./volumes/volumes.ts";
 
 const CREATE_PATIENCE_MS = 120_000;
+/** For those that do not hold to their signal: its money is bound until then. */
+const CREATE_AT_MOST_MS = 3_600_000;
 const CLEANUP_PATIENCE_MS = 10_000;
 
 interface Attempt {
@@ -54,19 +56,15 @@ export async function tryEach(
     try {
       const chosen = house.registry.get(extensionId);
       setup = await ask(chosen, () => findSetup(house, chosen, sandbox, progress));
-      const box = await ask(chosen, (extension) =>
-        extension.create(
-          spec,
-          callContext(house.installationId, CREATE_PATIENCE_MS, {
-            sandboxId: sandbox.id,
-            orgId: sandbox.orgId,
-            tethered: house.tethered,
-            ...(layers && { layers }),
-            setupKey: setup?.key,
-            progress,
-          }),
-        ),
-      );
+      const context = callContext(house.installationId, CREATE_PATIENCE_MS, {
+        sandboxId: sandbox.id,
+        orgId: sandbox.orgId,
+        tethered: house.tethered,
+        ...(layers && { layers }),
+        setupKey: setup?.key,
+        progress,
+      });
+      const box = await ask(chosen, (extension) => extension.create(spec, context), CREATE_AT_MOST_MS);
       attempts.push({ extensionId, tookMs: tookMs() });
       return { box, candidate, triedAtMs, attempts, setup };
     } catch (thrown) {

@@ -98,6 +98,25 @@ describe("an extension that does not answer", () => {
     expect(both.troubles).toEqual([expect.stringMatching(/listing what stuck holds.*did not answer/)]);
   });
 
+  it("RE-5 binds no money for ever: a create without an answer fails, and what comes of it late is ended", async () => {
+    const both = await openBoth();
+    const { core, principal, store, stuck } = both;
+    await core.start();
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    stuck.before.create = () => answered;
+    const creating = refusal(core.create(principal, { extensions: ["stuck"] }), "deadline_exceeded");
+    await vi.advanceTimersByTimeAsync(3_602_000);
+    await creating;
+    const [made] = (await core.list(principal)).sandboxes;
+    expect(made?.state).toBe("failed");
+    expect(await stillHeld(store, principal.orgId, made?.id ?? "")).toBe(0);
+    answer();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await stuck.list(context), "control").toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(61_000);
+    expect(await stuck.list(context)).toEqual([]);
+  });
+
   it("RE-6 keeps an end waiting no longer than it is given, and is asked again", async () => {
     const both = await openBoth();
     const { core, principal, store, stuck } = both;
