@@ -96,6 +96,7 @@ describe("images that say odd things of themselves", () => {
   it("NS-10 follows no link that a sandbox's root laid where its socket was", async () => {
     const [victim, box] = [await create(TEST_IMAGE), await create(TEST_IMAGE)];
     await victim.files.write("/tmp/whose", [Buffer.from("the other's")]);
+    expect(await say(box, "ls", "-A", "/.sandboxer/run"), "its root has no way to its own boxd").toBe("");
     const script = `cd /.sandboxer/run && ln -s ../${victim.ref}.sock box.sock && echo laid`;
     expect(await say(box, "sh", "-c", script)).toBe("laid\n");
     const reached = await extension().attach(box.ref, context);
