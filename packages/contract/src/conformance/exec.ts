@@ -33,6 +33,14 @@ export const execCases: Case[] = [
     },
   },
   {
+    name: "runs programs that are written at home and below /tmp",
+    async run({ sandbox }) {
+      const program = "printf '#!/bin/sh\\necho ran\\n' > $at/program; chmod +x $at/program; $at/program";
+      const said = await shell(sandbox, `for at in ~ /tmp; do ${program}; done`);
+      equal(said, "ran\nran\n", "what both say");
+    },
+  },
+  {
     name: "sets variables and the working directory",
     async run({ sandbox }) {
       const result = await run(sandbox, ["sh", "-c", 'echo "$GREETING"; pwd'], {

@@ -73,7 +73,8 @@ export function describeContainer(
         // What others mount there later is not theirs.
         BindOptions: { Propagation: "private" },
       })),
-      Tmpfs: { "/tmp": "rw,nosuid,nodev,mode=1777" },
+      // Left to docker, nothing that a build writes there would run.
+      Tmpfs: { "/tmp": "rw,exec,nosuid,nodev,mode=1777" },
       CapDrop: ["ALL"],
       CapAdd: isGuarded ? [...CAPABILITIES, ...FOR_A_WAY_OUT] : CAPABILITIES,
       SecurityOpt: ["no-new-privileges"],
