@@ -49,3 +49,18 @@ it("finds what carries a label again, with who made it, whose key may have ended
   expect(makers.map(({ keyId }) => keyId)).toEqual([key.id, principal.keyId]);
   await refusal(core.makersOf("a".repeat(20)), "not_found");
 });
+
+it("AZ-1 tells nobody by where a list goes on whether another's sandbox is there", async () => {
+  const { core, principal } = await openGateway();
+  const keyOf = async (name: string) => core.authenticate((await core.createKey(principal, { name })).apiKey);
+  const [one, other] = [await keyOf("one"), await keyOf("other")];
+  const [first, second] = [await core.create(one, {}), await core.create(one, {})];
+  const absent = await core.list(other, { after: "a".repeat(20) }).catch((error) => error);
+  const foreign = await core.list(other, { after: first.id }).catch((error) => error);
+  expect(foreign).toMatchObject({ code: "invalid_request", message: absent.message });
+  const { sandboxes } = await core.list(one, { after: second.id });
+  expect(
+    sandboxes.map(({ id }) => id),
+    "control",
+  ).toEqual([first.id]);
+});

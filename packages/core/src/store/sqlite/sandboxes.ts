@@ -61,7 +61,8 @@ export function sandboxCommands(connection: Connection): SandboxCommands {
     async listSandboxes({ orgId, viewer, states, name, limit, after }) {
       let before = Number.MAX_SAFE_INTEGER;
       if (after !== undefined) {
-        const last = prepare("SELECT seq FROM sandboxes WHERE id = ? AND org_id = ?").get(after, orgId);
+        const where = `id = ? AND org_id = ? AND ${VISIBLE}`;
+        const last = prepare(`SELECT seq FROM sandboxes WHERE ${where}`).get(after, orgId, ...seenBy(viewer));
         if (!last) throw new SandboxerError("invalid_request", "after: no such sandbox");
         before = (last as { seq: number }).seq;
       }
