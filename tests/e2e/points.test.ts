@@ -65,6 +65,11 @@ describe("points of a workspace", () => {
     expect(await sh(sandbox, "cat file one; ls")).toBe("1\n1\nfile\none\n");
     await sandbox.workspace.rollback({ to: 1 });
     expect(await sh(sandbox, "cat file; ls")).toBe("host\nfile\n");
+    await expect(sandbox.workspace.rollback({ to: 99 })).rejects.toMatchObject({
+      code: "not_found",
+      message: "there is no point 99",
+      hint: expect.stringContaining(`rollback ${sandbox.id} --list`),
+    });
     const log = await client.events.list({ limit: 1_000 });
     const back = log.filter(
       ({ type, sandboxId }) => type === "workspace.rolled-back" && sandboxId === sandbox.id,
