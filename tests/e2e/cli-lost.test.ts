@@ -64,6 +64,18 @@ describe("a shell whose gateway goes", () => {
     expect((await cli.run(["ps", "left"])).stdout).toContain("running");
   });
 
+  it("takes back what an editor asked of the terminal, which cannot any more", async () => {
+    await cli.run(["create", "--name", "drawn"]);
+    const { child, seen, closed } = shellInTerminal(["drawn"]);
+    await expect.poll(() => seen.text, PATIENT).toContain("drawn:~$ ");
+    child.stdin.write("printf '\\033[?1049h\\033[?25l\\033[?1000hin-%s' an-editor; cat\r");
+    await expect.poll(() => seen.text, PATIENT).toContain("in-an-editor");
+    await end(gateway, "SIGKILL");
+    await closed;
+    expect(seen.text).toContain("\x1b[?25h\x1b[?1000l\x1b[?1049l\r\nerror: ");
+    expect(seen.text).toMatch(/code=69\r\nas-it-was\r\n$/);
+  });
+
   it("names a fresh one, which nobody could find otherwise", async () => {
     const { seen, closed } = shellInTerminal([]);
     await expect.poll(() => seen.text, PATIENT).toContain(":~$ ");

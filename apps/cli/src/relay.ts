@@ -22,11 +22,12 @@ function isInForeground(): boolean {
   return group === foreground;
 }
 
-/** Passes bytes both ways until the process ends. Adds nothing of its own. */
+/** Passes bytes both ways until the process ends. Adds nothing of its own. `see` is shown what it says. */
 export async function relay(
   remote: Process,
   withInput: boolean,
   beforeLeaving: () => void = () => {},
+  see: (data: Uint8Array) => void = () => {},
 ): Promise<Exit> {
   if (withInput) void passInput(remote);
   for await (const event of remote.events) {
@@ -35,6 +36,7 @@ export async function relay(
       if (withInput) process.stdin.destroy();
       return event.exit;
     }
+    see(event.data);
     await writeOut(process[event.type], event.data);
   }
   throw new Error("the process's output ended without an exit");

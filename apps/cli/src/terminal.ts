@@ -1,6 +1,7 @@
 import type { Exit, TerminalSize } from "@sandboxer/contract";
 import type { RemoteProcess } from "@sandboxer/sdk";
 import { relay } from "./relay.ts";
+import { TerminalModes } from "./terminal-modes.ts";
 
 const DEFAULT_SIZE: TerminalSize = { cols: 80, rows: 24 };
 
@@ -16,9 +17,6 @@ export function terminalVariables(): Record<string, string> {
   return { ...(TERM && { TERM }), ...(COLORTERM && { COLORTERM }) };
 }
 
-/** No brackets around what is pasted, as a shell asks for, and a new line after its prompt. */
-const TAKEN_BACK = "\x1b[?2004l\n";
-
 /**
  * Lends this terminal to the process: every key goes to it, every change of size too. The terminal
  * is given back as it was, however this ends: a program that was cut off could not put right what it
@@ -26,20 +24,30 @@ const TAKEN_BACK = "\x1b[?2004l\n";
  */
 export async function lendTerminal(remote: RemoteProcess): Promise<Exit> {
   const { stdin, stdout } = process;
+  const modes = new TerminalModes();
   const giveBack = () => void (stdin.isTTY && !stdin.destroyed && stdin.setRawMode(false));
+  const takeBack = () => void (stdout.isTTY && stdout.write(modes.takenBack()));
+  const cutOff = () => {
+    giveBack();
+    takeBack();
+  };
   const resize = () => void remote.resize(terminalSize()).catch(() => {});
-  process.on("exit", giveBack);
+  process.on("exit", cutOff);
   stdout.on("resize", resize);
   if (stdin.isTTY) stdin.setRawMode(true);
   try {
-    return await relay(remote, true, giveBack);
+    const exit = await relay(remote, true, giveBack, (data) => modes.read(data));
+    // What a program leaves that ends by itself is what it means to leave.
+    if (exit.kind !== "exited") takeBack();
+    return exit;
   } catch (error) {
-    giveBack();
-    if (stdout.isTTY) stdout.write(TAKEN_BACK);
+    cutOff();
+    // On a line of its own, after a prompt or what was typed.
+    if (stdout.isTTY) stdout.write("\n");
     throw error;
   } finally {
     giveBack();
     stdout.off("resize", resize);
-    process.off("exit", giveBack);
+    process.off("exit", cutOff);
   }
 }
