@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished, vi } from "vitest";
@@ -96,15 +97,38 @@ describe("a forwarded port", () => {
     forward.stderr?.setEncoding("utf8").on("data", (part: string) => {
       said.text += part;
     });
-    await firstLine(forward);
-    return { forward, said };
+    const [, port] = /127\.0\.0\.1:(\d+)/.exec(await firstLine(forward)) ?? [];
+    return { forward, said, port: Number(port) };
   }
+
+  const heardFrom = (port: number) =>
+    new Promise<string>((resolve) => {
+      let text = "";
+      const socket = connect(port, "127.0.0.1").on("error", () => {});
+      socket.on("data", (part) => (text += part)).on("close", () => resolve(text));
+    });
 
   it("is told of with nobody on it: a gateway that goes", async () => {
     await cli.run(["create", "--name", "served"]);
     const { forward, said } = await forwarding("served");
     await end(gateway, "SIGKILL");
     await expect.poll(() => said.text, PATIENT).toMatch(/^error: .*gateway.*\nhint: .*\n$/);
+    expect(await end(forward, "SIGINT")).toBe(0);
+  });
+
+  it("follows a gateway that starts again on another port", async () => {
+    await cli.run(["create", "--name", "moved"]);
+    const python =
+      "import socketserver as s\nclass H(s.BaseRequestHandler):\n def handle(self): self.request.sendall(b'hello')\ns.ThreadingTCPServer(('127.0.0.1',80),H).serve_forever()";
+    await cli.run(["exec", "-d", "moved", "--", "sudo", "python3", "-c", python]);
+    const { forward, said, port } = await forwarding("moved");
+    await expect.poll(() => heardFrom(port), PATIENT).toBe("hello");
+    await end(gateway, "SIGKILL");
+    await expect.poll(() => said.text, PATIENT).toContain("error: ");
+    gateway = cli.start(["up", "--port", "0", "--json"]);
+    await firstLine(gateway);
+    await expect.poll(() => said.text, PATIENT).toContain("leads there again.");
+    expect(await heardFrom(port)).toBe("hello");
     expect(await end(forward, "SIGINT")).toBe(0);
   });
 

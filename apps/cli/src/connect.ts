@@ -43,6 +43,26 @@ async function connectToRunning(): Promise<Client | undefined> {
 }
 
 /**
+ * For what goes on for hours: where the gateway does not answer, the one that runs for this home now
+ * is asked instead. A gateway that starts again may listen elsewhere.
+ */
+export function findingAgain(first: Client): <T>(ask: (client: Client) => Promise<T>) => Promise<T> {
+  let client = first;
+  return async (ask) => {
+    try {
+      return await ask(client);
+    } catch (error) {
+      const { SandboxerError } = await import("@sandboxer/contract");
+      if (!SandboxerError.is(error) || error.code !== "extension_unavailable") throw error;
+      const found = await connectToRunning();
+      if (!found) throw error;
+      client = found;
+      return ask(found);
+    }
+  };
+}
+
+/**
  * Gives a client of the gateway to the work; where none runs, of one opened within this process.
  * The engine's sandboxes outlive their gateway, so that works for every command.
  */

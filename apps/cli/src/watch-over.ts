@@ -1,5 +1,4 @@
 import { type Sandbox, SandboxerError } from "@sandboxer/contract";
-import type { Client } from "@sandboxer/sdk";
 
 /** What leads into a sandbox may be used by nobody for hours, and then nothing else would tell. */
 const LOOK_MS = 2_000;
@@ -9,14 +8,13 @@ const LOOK_MS = 2_000;
  * keeps one from reaching it, and `back` when nothing does any more.
  */
 export async function watchOver(
-  client: Client,
-  sandboxId: string,
+  look: () => Promise<{ readonly info: Sandbox }>,
   { lost, back }: { lost(error: SandboxerError): void; back(): void },
 ): Promise<never> {
   let said = "";
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    const found = await client.sandboxes.get(sandboxId).then(
+    const found = await look().then(
       ({ info }) => whyUnreachable(info),
       (error) => SandboxerError.from(error),
     );

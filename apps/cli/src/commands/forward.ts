@@ -30,11 +30,11 @@ function portsOf(text: string): Ports {
 
 async function forward(idOrName: string, { local, inside }: Ports, { json }: { json?: true }): Promise<void> {
   const { SandboxerError } = await import("@sandboxer/contract");
-  const { withClient } = await import("../connect.ts");
+  const { findingAgain, withClient } = await import("../connect.ts");
   const { watchOver, whyUnreachable } = await import("../watch-over.ts");
   const { report } = await import("../report.ts");
   await withClient(async (client) => {
-    const sandbox = await client.sandboxes.get(idOrName);
+    let sandbox = await client.sandboxes.get(idOrName);
     const refusal = whyUnreachable(sandbox.info);
     if (refusal) throw refusal;
     // Each side may end while the other still speaks.
@@ -51,7 +51,12 @@ async function forward(idOrName: string, { local, inside }: Ports, { json }: { j
     const told = new Promise<void>((resolve) => {
       for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => resolve());
     });
-    const over = watchOver(client, sandbox.id, {
+    const again = findingAgain(client);
+    const look = async () => {
+      sandbox = await again((found) => found.sandboxes.get(sandbox.id));
+      return sandbox;
+    };
+    const over = watchOver(look, {
       lost: (error) => void report(error, json === true),
       back: () => void (json || process.stderr.write(`127.0.0.1:${port} leads there again.\n`)),
     });
