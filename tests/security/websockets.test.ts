@@ -138,6 +138,36 @@ describe("AZ-7 a WebSocket", () => {
     expect(code).toBe(1008);
   });
 
+  it("hears what is said before its command has started", async () => {
+    const socket = open();
+    await once(socket, "open");
+    const replies = messages(socket);
+    let output = "";
+    socket.on("message", (data: Buffer, isBinary) => {
+      if (isBinary) output += data.subarray(9);
+    });
+    socket.send(JSON.stringify({ type: "exec", request: { argv: ["cat"], stdin: true } }));
+    socket.send(Buffer.concat([Buffer.from([0, 0, 0, 1]), Buffer.from("early")]));
+    socket.send(JSON.stringify({ type: "end", id: 2 }));
+    expect((await replies).replies).toEqual(
+      expect.arrayContaining([
+        { type: "done", id: 1 },
+        { type: "done", id: 2 },
+        { type: "exit", exit: { kind: "exited", code: 0 } },
+      ]),
+    );
+    expect(output).toBe("early");
+  });
+
+  it("closes at more input than it keeps for a command that has not started", async () => {
+    const socket = open();
+    await once(socket, "open");
+    const ended = messages(socket);
+    socket.send(JSON.stringify({ type: "exec", request: { argv: ["sleep", "5"], stdin: true } }));
+    for (let part = 0; part < 8; part++) socket.send(Buffer.alloc(1 << 20));
+    expect((await ended).code).toBe(1008);
+  });
+
   it("closes at a frame that is too long, however long it says it is", async () => {
     const socket = open();
     await once(socket, "open");

@@ -11,9 +11,10 @@ import {
 import type { WebSocket } from "ws";
 import { parseStrictly } from "../json/strict.ts";
 import type { Report } from "../rest/failure.ts";
+import type { Hear, Inbox } from "./inbox.ts";
 
 /** What a client may have said that the command has not taken yet. */
-const MOST_WAITING_BYTES = 4 << 20;
+export const MOST_WAITING_BYTES = 4 << 20;
 export const POLICY_VIOLATION = 1008;
 const NORMAL = 1000;
 
@@ -24,17 +25,17 @@ export interface Session {
 }
 
 /** One command on one socket, until either ends. The command goes on when only its reader leaves. */
-export async function serveSession(socket: WebSocket, session: Session): Promise<void> {
+export async function serveSession(socket: WebSocket, inbox: Inbox, session: Session): Promise<void> {
   const { process, report } = session;
   const say = (reply: ExecReply) => socket.send(JSON.stringify(reply));
   const credit = createCredit();
   const hear = createHearing(socket, session, say, credit.give);
-  socket.on("message", hear);
   socket.once("close", () => {
     process.detach();
     credit.end();
   });
   say({ type: "started", process: process.id, ...(process.pid !== undefined && { pid: process.pid }) });
+  inbox.hand(hear);
   try {
     for await (const event of process.events) {
       if (event.type === "exit") {
@@ -49,6 +50,10 @@ export async function serveSession(socket: WebSocket, session: Session): Promise
     say({ type: "error", error: report(error) });
     socket.close(POLICY_VIOLATION);
   }
+}
+
+export function refuseMore(socket: WebSocket): void {
+  socket.close(POLICY_VIOLATION, "too much input at once");
 }
 
 function sent(socket: WebSocket, message: Uint8Array): Promise<void> {
@@ -81,7 +86,7 @@ function createHearing(
   { process, resize, report }: Session,
   say: (reply: ExecReply) => void,
   giveCredit: (bytes: number) => void,
-) {
+): Hear {
   let input = Promise.resolve();
   let waitingBytes = 0;
 
@@ -95,7 +100,7 @@ function createHearing(
   };
   const inOrder = (id: number, bytes: number, work: () => Promise<void>): void => {
     waitingBytes += bytes;
-    if (waitingBytes > MOST_WAITING_BYTES) return socket.close(POLICY_VIOLATION, "too much input at once");
+    if (waitingBytes > MOST_WAITING_BYTES) return refuseMore(socket);
     input = input
       .then(() => answer(id, work))
       .then(() => {
@@ -115,7 +120,7 @@ function createHearing(
     }
   };
 
-  return (message: Buffer, isBinary: boolean): void => {
+  return (message, isBinary) => {
     if (isBinary) {
       const part = decodeInput(message);
       if (part) return inOrder(part.id, part.data.length, () => process.writeStdin(part.data));
@@ -129,7 +134,7 @@ function createHearing(
   };
 }
 
-export function fromJson(message: Buffer): unknown {
+function fromJson(message: Buffer): unknown {
   try {
     return parseStrictly(message);
   } catch {

@@ -1,10 +1,11 @@
-import { once } from "node:events";
 import { execOpenSchema, type Principal, type Process, SandboxerError } from "@sandboxer/contract";
 import type { WebSocket } from "ws";
+import { parseStrictly } from "../json/strict.ts";
 import { check } from "../rest/check.ts";
 import type { Report } from "../rest/failure.ts";
 import type { Ground } from "../rest/route.ts";
-import { fromJson, POLICY_VIOLATION, serveSession } from "./exec-session.ts";
+import { MOST_WAITING_BYTES, POLICY_VIOLATION, refuseMore, serveSession } from "./exec-session.ts";
+import { collect, type Inbox } from "./inbox.ts";
 
 const OPENS_WITHIN_MS = 10_000;
 
@@ -18,27 +19,33 @@ interface Call {
 /** Hears what is wanted in the first message, then serves it. */
 export async function serveExecSocket(socket: WebSocket, call: Call): Promise<void> {
   const { ground, principal, sandbox, report } = call;
+  const inbox = collect(socket, MOST_WAITING_BYTES, () => refuseMore(socket));
   try {
-    const process = await open(call, await firstMessage(socket));
+    const process = await open(call, await firstMessage(inbox));
     const release = ground.processes.hold(principal, sandbox, process);
     socket.once("close", release);
     if (socket.readyState !== socket.OPEN) return process.detach();
     const resize = (size: { cols: number; rows: number }) =>
       ground.core.resize(principal, sandbox, process.id, size);
-    await serveSession(socket, { process, resize, report });
+    await serveSession(socket, inbox, { process, resize, report });
   } catch (error) {
     socket.send(JSON.stringify({ type: "error", error: report(error) }));
     socket.close(POLICY_VIOLATION);
   }
 }
 
-async function firstMessage(socket: WebSocket): Promise<unknown> {
-  const refuse = () => {
-    throw new SandboxerError("invalid_request", "the first message says what to run, within ten seconds");
-  };
-  const signal = AbortSignal.timeout(OPENS_WITHIN_MS);
-  const [message, isBinary] = await once(socket, "message", { signal }).catch(refuse);
-  return isBinary ? refuse() : fromJson(message);
+async function firstMessage(inbox: Inbox): Promise<unknown> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const refusal = () =>
+    new SandboxerError("invalid_request", "the first message says what to run, within ten seconds");
+  const timer = setTimeout(() => reject(refusal()), OPENS_WITHIN_MS);
+  try {
+    const [message, isBinary] = await Promise.race([inbox.next(), late]);
+    if (isBinary) throw refusal();
+    return parseStrictly(message);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function open({ ground: { core }, principal, sandbox }: Call, message: unknown): Promise<Process> {
