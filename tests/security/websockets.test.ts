@@ -1,5 +1,7 @@
 import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { EXEC_PROTOCOL, type ExecReply, KEY_PROTOCOL_PREFIX } from "@sandboxer/contract";
 import { createClient, type Sandbox } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
@@ -173,6 +175,29 @@ describe("AZ-7 a WebSocket", () => {
     await once(socket, "open");
     socket.send(Buffer.alloc(2 << 20));
     expect((await messages(socket)).code).toBe(1009);
+  });
+
+  it.each([
+    ["POST", { "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": `${"A".repeat(22)}==` }, /GET/],
+    ["GET", { "Sec-WebSocket-Version": "12", "Sec-WebSocket-Key": `${"A".repeat(22)}==` }, /Version/],
+    ["GET", { "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "short" }, /Key/],
+    ["GET", {}, /Version/],
+  ])("is refused as any request is where its opening is none: %s %o", async (method, more, why) => {
+    const asked = request(`${tenants.gateway.url}/v1/sandboxes/${sandbox.id}/exec`, {
+      method,
+      headers: {
+        Connection: "Upgrade",
+        Upgrade: "websocket",
+        Authorization: `Bearer ${tenants.ownerKey}`,
+        "Sec-WebSocket-Protocol": EXEC_PROTOCOL,
+        ...more,
+      },
+    }).end();
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    expect(answer.statusCode).toBe(400);
+    expect(JSON.parse(await text(answer))).toMatchObject({
+      error: { code: "invalid_request", message: expect.stringMatching(why), requestId: expect.any(String) },
+    });
   });
 
   it("closes at a frame that says it is a gigabyte, before any of it has come", async () => {

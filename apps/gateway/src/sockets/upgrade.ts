@@ -59,6 +59,7 @@ export function createSockets(ground: Ground, log: Log, allowed: Allowed): Socke
     if (!offersOf(headers).includes(EXEC_PROTOCOL)) {
       throw new SandboxerError("invalid_request", `a WebSocket here speaks ${EXEC_PROTOCOL}`);
     }
+    refuseMalformed(incoming);
     const leave = ground.limits?.enter(principal.keyId);
     if (leave) socket.once("close", leave);
     server.handleUpgrade(incoming, socket, head, (webSocket) => {
@@ -94,6 +95,17 @@ export function createSockets(ground: Ground, log: Log, allowed: Allowed): Socke
       for (const webSocket of server.clients) webSocket.close(GOING_AWAY, "the gateway is leaving");
     },
   };
+}
+
+/** What the server would answer by itself, without a word of ours and after the log has it as accepted. */
+function refuseMalformed({ method, headers }: IncomingMessage): void {
+  const wrong = (what: string) => {
+    throw new SandboxerError("invalid_request", `that is no opening of a WebSocket: ${what}`);
+  };
+  if (method !== "GET") wrong("its method is GET");
+  if (headers["sec-websocket-version"] !== "13") wrong("Sec-WebSocket-Version is 13");
+  if (!/^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? ""))
+    wrong("Sec-WebSocket-Key is 16 bytes in base64");
 }
 
 function headersOf(incoming: IncomingMessage): Headers {
