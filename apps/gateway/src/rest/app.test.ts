@@ -33,7 +33,7 @@ async function refusal(path: string, init: RequestInit = {}) {
   expect(text).not.toContain("at file:");
   const { error } = errorAnswerSchema.parse(JSON.parse(text));
   expect(error.requestId).toBe(response.headers.get("x-request-id"));
-  return { status: response.status, code: error.code, message: error.message };
+  return { status: response.status, code: error.code, message: error.message, hint: error.hint };
 }
 
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
@@ -87,7 +87,8 @@ describe("every route", () => {
       const { code } = await refusal(filled(path), { method, ...init });
       expect(["not_found", "invalid_request"], `${method} ${path}`).toContain(code);
     }
-    expect(await refusal("/v1/nothing")).toMatchObject({ status: 404, code: "not_found" });
+    const hint = expect.stringContaining("GET /v1/reference");
+    expect(await refusal("/v1/nothing")).toMatchObject({ status: 404, code: "not_found", hint });
     expect(await refusal("/v1/sandboxes", { method: "PATCH" })).toMatchObject({ status: 404 });
   });
 });

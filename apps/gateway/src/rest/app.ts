@@ -1,4 +1,4 @@
-import { emptySchema, newRowId, type Principal, SandboxerError } from "@sandboxer/contract";
+import { emptySchema, newRowId, type Principal } from "@sandboxer/contract";
 import type { Once } from "@sandboxer/core";
 import { type Answered, type App, type Asked, pulledFrom } from "../exchange.ts";
 import type { Log } from "../log.ts";
@@ -6,7 +6,7 @@ import { readJson } from "./body.ts";
 import { check, queryOf } from "./check.ts";
 import { allowReading, preflightAnswer } from "./cross-origin.ts";
 import { createReport, failureAnswer, type Report } from "./failure.ts";
-import { createFindRoute } from "./find-route.ts";
+import { createFindRoute, noSuchRoute } from "./find-route.ts";
 import { type Allowed, authenticate, refusalOf } from "./guard.ts";
 import type { Given, Ground, Route } from "./route.ts";
 
@@ -35,7 +35,7 @@ export function createApp(ground: Ground, log: Log, allowed: Allowed = {}): App 
       if (settled) return settled;
       const { method } = asked;
       const found = findRoute(method === "HEAD" ? "GET" : method, url.pathname);
-      if (!found) throw new SandboxerError("not_found", "there is no such route");
+      if (!found) throw noSuchRoute();
       const answered = await answer(found, ground, { asked, url, facts });
       return method === "HEAD" ? withoutBody(answered) : answered;
     } catch (error) {

@@ -1,3 +1,4 @@
+import { SandboxerError } from "@sandboxer/contract";
 import type { Route } from "./route.ts";
 
 interface Found {
@@ -22,6 +23,13 @@ export function createFindRoute(routes: readonly Route[]): FindRoute {
     const route = walk(root, segmentsOf(pathname), 0, method, values);
     return route && { route, params: paramsOf(route, values) };
   };
+}
+
+/** The address is wrong, or its method: there is no id to look at. */
+export function noSuchRoute(): SandboxerError {
+  return new SandboxerError("not_found", "there is no such route", {
+    hint: "Check the path and the method: `GET /v1/reference` shows every route.",
+  });
 }
 
 function newBranch(): Branch {

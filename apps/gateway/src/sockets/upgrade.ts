@@ -14,6 +14,7 @@ import {
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Log } from "../log.ts";
 import { createReport, type Report } from "../rest/failure.ts";
+import { noSuchRoute } from "../rest/find-route.ts";
 import { type Allowed, authenticate, refusalOf } from "../rest/guard.ts";
 import type { Ground } from "../rest/route.ts";
 import { serveExecSocket } from "./exec-socket.ts";
@@ -129,7 +130,7 @@ function offersOf(headers: Headers): string[] {
 function sandboxOf(url: string): string {
   const parsed = nameSchema.safeParse(EXEC_PATH.exec(url.split("?")[0] ?? "")?.[1]);
   if (parsed.success) return parsed.data;
-  throw new SandboxerError("not_found", "there is no such route");
+  throw noSuchRoute();
 }
 
 /** A client that went without a word is noticed by its silence. */
