@@ -122,6 +122,8 @@ describe("copying from the command line", () => {
     expect(stdout).toBe("");
     await cp(join(local, "tree"), "box:/tmp");
     expect(await sh("ls /tmp/tree/run")).toBe("/tmp/tree/run\n");
+    await cp(join(local, "tree/run"), "box:");
+    expect(await sh("./run"), "nothing behind the colon is the home").toBe("ran\n");
   });
 
   it("refuses what is not there, and two sides of a kind", async () => {

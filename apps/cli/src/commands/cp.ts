@@ -3,7 +3,7 @@ import { open, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Files } from "@sandboxer/contract";
 import type { Sandbox } from "@sandboxer/sdk";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { printable } from "../printable.ts";
 import { fromStandardInput, STANDARD, toStandardOutput } from "../standard.ts";
 
@@ -23,7 +23,7 @@ export function register(program: Command): void {
     .option("--json", "give errors as JSON")
     .addHelpText(
       "after",
-      "\nExamples:\n  $ sandboxer cp ./src build:src\n  $ sandboxer cp build:out/report.html .\n  $ sandboxer cp build:out - | tar x       a folder comes as a tar archive\n  $ date | sandboxer cp - build:built-at",
+      "\nExamples:\n  $ sandboxer cp ./src build:src\n  $ sandboxer cp notes.txt build:           into its home\n  $ sandboxer cp build:out/report.html .\n  $ sandboxer cp build:out - | tar x       a folder comes as a tar archive\n  $ date | sandboxer cp - build:built-at",
     )
     .action(cp);
 }
@@ -32,8 +32,8 @@ export function register(program: Command): void {
 function placeOf(text: string): Place {
   const [, sandbox, path] = /^([a-z0-9][a-z0-9-]*):(.*)$/s.exec(text) ?? [];
   if (sandbox === undefined) return { path: text };
-  if (!path) throw new InvalidArgumentError("Give the path inside after the colon.");
-  return { sandbox, path };
+  // With nothing behind the colon it is the home, as scp has it.
+  return { sandbox, path: path || "." };
 }
 
 async function cp(from: Place, to: Place, { user }: { user?: string }): Promise<void> {
