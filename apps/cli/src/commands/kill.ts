@@ -35,7 +35,9 @@ async function kill(idOrName: string, id: string, { signal = "TERM", json }: Opt
     const sandbox = await client.sandboxes.get(idOrName);
     const info = (await sandbox.processes()).find((one) => one.id === id);
     if (!info || info.exit) {
-      throw new SandboxerError("not_found", `no process ${id} runs; \`sandboxer ps\` shows what does`);
+      throw new SandboxerError("not_found", `no process ${id} runs`, {
+        hint: `\`sandboxer ps ${idOrName}\` shows what does.`,
+      });
     }
     const attached = await sandbox.attachProcess(id);
     await attached.signal(signal);

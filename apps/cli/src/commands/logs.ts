@@ -8,24 +8,33 @@ export function register(program: Command): void {
     .command("logs")
     .description("print what a command of a sandbox has said lately")
     .argument("<sandbox>", "its id or name")
-    .argument("<process>", "as `exec --detach` or `ps` shows it")
+    .argument("[process]", "as `exec --detach` or `ps` shows it; left out, the newest")
     .option("-f, --follow", "go on until the command ends")
     .option("--json", "give errors as JSON")
-    .addHelpText("after", "\nExample:\n  $ sandboxer logs -f build p1")
+    .addHelpText("after", "\nExamples:\n  $ sandboxer logs build\n  $ sandboxer logs -f build p1")
     .action(logs);
 }
 
-async function logs(idOrName: string, id: string, { follow }: { follow?: true }): Promise<void> {
+async function logs(idOrName: string, id: string | undefined, { follow }: { follow?: true }): Promise<void> {
   const { SandboxerError } = await import("@sandboxer/contract");
   const { withClient } = await import("../connect.ts");
   await withClient(async (client) => {
     const sandbox = await client.sandboxes.get(idOrName);
-    const info = (await sandbox.processes()).find((one) => one.id === id);
-    if (!info) throw new SandboxerError("not_found", `no process ${id}; \`ps --all\` shows what there is`);
-    const attached = await sandbox.attachProcess(id);
+    const all = await sandbox.processes();
+    const info = id === undefined ? newest(all) : all.find((one) => one.id === id);
+    if (!info) {
+      throw new SandboxerError("not_found", id === undefined ? "nothing has run in it" : `no process ${id}`, {
+        hint: `\`sandboxer ps --all ${idOrName}\` shows what there is.`,
+      });
+    }
+    const attached = await sandbox.attachProcess(info.id);
     await (follow ? relay(attached, false) : printUntil(attached, info));
   });
   process.exit(0);
+}
+
+function newest(all: readonly ProcessInfo[]): ProcessInfo | undefined {
+  return all.toSorted((a, b) => a.startedAtMs - b.startedAtMs).at(-1);
 }
 
 /** What there was when we came; what follows is not waited for. */
