@@ -50,6 +50,7 @@ describe("processes, terminals and ports from the command line", () => {
     expect(left).toEqual({ code: 0, stdout: `${id}\n`, stderr: "" });
     expect((await cli.run(["ps", "box"])).stdout).toMatch(new RegExp(`^${id} .*running.*sh -c`, "m"));
     await expect.poll(() => cli.run(["logs", "box", id])).toEqual({ code: 0, stdout: "one\n", stderr: "" });
+    expect((await cli.run(["logs", "box"])).stdout, "the newest").toBe("one\n");
     const following = cli.start(["logs", "-f", "box", id]);
     expect(await firstLine(following)).toBe("one");
     let rest = "";
@@ -60,7 +61,22 @@ describe("processes, terminals and ports from the command line", () => {
     await expect.poll(() => following.exitCode).toBe(0);
     await expect.poll(() => rest).toBe("two\n");
     expect((await cli.run(["ps", "--all", "box"])).stdout).toMatch(new RegExp(`^${id} .*exit 3`, "m"));
-    expect((await cli.run(["logs", "box", "p99"])).code).toBe(66);
+    expect(await cli.run(["logs", "box", "p99"])).toMatchObject({
+      code: 66,
+      stderr: "error: no process p99\nhint: `sandboxer ps --all box` shows what there is.\n",
+    });
+    expect(await cli.run(["kill", "box", "p99"])).toMatchObject({
+      code: 66,
+      stderr: "error: no process p99 runs\nhint: `sandboxer ps box` shows what does.\n",
+    });
+  });
+
+  it.each([
+    [["net", "box", "--allow", "example.com"], "hint: Make one that has: `sandboxer create --allow HOST`"],
+    [["elevate", "box"], "hint: As in: sandboxer elevate box --allow files.example.com"],
+    [["profiles", "publish", "/nothing-here"], "hint: Check the path; it is one of this machine's."],
+  ])("says what to do instead of %j", async (args, hint) => {
+    expect((await cli.run(args)).stderr).toContain(hint);
   });
 
   it("two programs without a gateway use one sandbox at the same time", async () => {

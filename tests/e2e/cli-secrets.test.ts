@@ -66,6 +66,6 @@ describe("sandboxer secrets", () => {
     expect([short.code, short.stderr]).toEqual([2, expect.stringContaining("value")]);
     expect(short.stderr).not.toContain("short\n");
     const none = await run(["secrets", "rm", "NOSUCH"]);
-    expect(none.stderr).toContain("no secret NOSUCH");
+    expect(none.stderr).toContain("no secret NOSUCH\nhint: `sandboxer secrets` shows what there is.");
   });
 });

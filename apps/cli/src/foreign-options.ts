@@ -24,6 +24,9 @@ const RUNNING: Readonly<Record<string, string>> = {
   "--workdir": "Here that is --cwd.",
 };
 
+const WHOLE = "It needs none: a folder is copied with all that is in it.";
+const TIME_ALONE = "The time stands alone, as in: sandboxer extend build 1h";
+
 const LEFT = "Make one with `sandboxer create`, then `sandboxer exec -d` leaves a command running in it.";
 const BY_NAME = "Here that is --stat.";
 const NO_QUESTION = "It needs none: `rm` asks nobody.";
@@ -38,8 +41,15 @@ const FOREIGN_OPTIONS: Readonly<Record<string, Readonly<Record<string, string>>>
     "--detach": LEFT,
   },
   create: MAKING,
-  exec: RUNNING,
-  shell: { "-it": `It needs none: ${INPUT}`, "-c": "One command is run by `sandboxer exec`." },
+  exec: { ...RUNNING, "-w": "Here that is --cwd." },
+  shell: {
+    "-it": `It needs none: ${INPUT}`,
+    "-c": "One command is run by `sandboxer exec`.",
+    "-w": "Here that is --cwd.",
+    "--workdir": "Here that is --cwd.",
+  },
+  cp: { "-r": WHOLE, "-R": WHOLE, "-a": WHOLE, "--recursive": WHOLE, "--archive": WHOLE },
+  extend: { "--ttl": TIME_ALONE, "--for": TIME_ALONE, "--timeout": TIME_ALONE },
   rm: { "-f": NO_QUESTION, "--force": NO_QUESTION, "-r": NO_QUESTION, "-rf": NO_QUESTION },
   diff: { "--name-only": BY_NAME, "--name-status": BY_NAME, "--numstat": BY_NAME },
 };

@@ -5,7 +5,7 @@ import { nearest } from "./nearest.ts";
 const NO_SANDBOX = /^no sandbox (\S+)$/;
 
 /** What else is named by people, and the command that shows what there is. */
-const OTHERS = /^no (snapshot|key|volume) \S+$/;
+const OTHERS = /^no (snapshot|key|volume|secret|approval) \S+$/;
 
 /** Runs the work; where it names a sandbox that is not there, the hint names the one that was meant. */
 export async function withMeant<T>(

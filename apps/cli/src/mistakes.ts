@@ -61,7 +61,9 @@ export function asOurs(error: CommanderError, program: Command, args: readonly s
   const { at, rest } = reached(program, args);
   const text = error.message.replace(/^error: /, "").trim();
   const [, message = text, advice] = ADVISED.find((form) => form.test(text))?.exec(text) ?? [];
-  return new SandboxerError("invalid_request", message, { hint: advice ?? hintFor(error, at, rest) });
+  return new SandboxerError("invalid_request", message.replace(/^command-argument value /, ""), {
+    hint: advice ?? hintFor(error, at, rest),
+  });
 }
 
 /** What is wrong, and then what to do instead: the ways in which the parser and our own checks say both. */

@@ -19,6 +19,9 @@ function read(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new SandboxerError("path_not_found", `cannot read ${file}`, { cause });
+    throw new SandboxerError("path_not_found", `cannot read ${file}`, {
+      hint: "Check the path; it is one of this machine's.",
+      cause,
+    });
   }
 }

@@ -34,6 +34,12 @@ export function register(program: Command): void {
 
 async function elevate(name: string, options: Options): Promise<void> {
   const { allow = [], for: asked = USUAL_MS, reason = "none given", idempotencyKey, end, json } = options;
+  if (allow.length === 0 && !end) {
+    const { SandboxerError } = await import("@sandboxer/contract");
+    throw new SandboxerError("invalid_request", "say what it may reach meanwhile", {
+      hint: `As in: sandboxer elevate ${name} --allow files.example.com`,
+    });
+  }
   const { withClient } = await import("../connect.ts");
   await withClient(async (client) => {
     const sandbox = await client.sandboxes.get(name);

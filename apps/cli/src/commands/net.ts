@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { list } from "../arguments.ts";
 import { allowance, type NetworkOptions, spellAllowance } from "../network.ts";
 import { printable } from "../printable.ts";
-import { table } from "../table.ts";
+import { adviseIfNone, table } from "../table.ts";
 
 interface Options extends NetworkOptions {
   readonly follow?: true;
@@ -48,6 +48,7 @@ async function net(name: string, options: Options): Promise<void> {
     else {
       const advice = `${used(budgets)}${offer(name, proposed)}${hopeless(calls)}`;
       process.stdout.write(`${table(HEAD, calls.map(row))}\n${advice}`);
+      adviseIfNone(calls, "what it reaches from now on, or may not reach, is listed here.");
     }
     if (options.follow) await follow(sandbox, calls.at(-1)?.seq ?? 0);
   });

@@ -1,6 +1,6 @@
 import type { Point, Points, RollbackOptions, RolledBack } from "@sandboxer/contract";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { span, table } from "../table.ts";
+import { adviseIfNone, span, table } from "../table.ts";
 
 export function register(program: Command): void {
   program
@@ -44,6 +44,7 @@ async function rollback(idOrName: string | undefined, paths: string[], options: 
   });
   if (json) process.stdout.write(`${JSON.stringify(told)}\n`);
   else process.stdout.write(`${"points" in told ? shown(told) : inWords(told)}\n`);
+  if (!json && "points" in told) adviseIfNone(told.points, "each run that changes something leaves one.");
   process.exit(0);
 }
 

@@ -79,5 +79,7 @@ export async function endElevations(house: House, principal: Principal, idOrName
 
 function refuseSealed({ spec }: Sandbox): void {
   if (spec.network.egress === "guarded") return;
-  throw new SandboxerError("invalid_state", "this sandbox was made without a way out, and gets none later");
+  throw new SandboxerError("invalid_state", "this sandbox was made without a way out, and gets none later", {
+    hint: "Make one that has: `sandboxer create --allow HOST`, or `network` of a create.",
+  });
 }

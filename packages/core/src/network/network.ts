@@ -33,7 +33,13 @@ export async function changeNetwork(
   const { sandbox } = await locate(house, principal, "sandbox.network", idOrName, ["running", "paused"]);
   await refuseGuest(house, principal, sandbox);
   if (sandbox.spec.network.egress !== "guarded") {
-    throw new SandboxerError("invalid_state", "this sandbox was made without a way out, and gets none later");
+    throw new SandboxerError(
+      "invalid_state",
+      "this sandbox was made without a way out, and gets none later",
+      {
+        hint: "Make one that has: `sandboxer create --allow HOST`, or `network` of a create.",
+      },
+    );
   }
   const profile = sandbox.profile && `${sandbox.profile.name}@${sandbox.profile.version}`;
   const own = profile ? (await getProfile(house, principal, profile)).resolved.network : undefined;
