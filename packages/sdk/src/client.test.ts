@@ -90,6 +90,65 @@ describe("the client", () => {
     expect(`${thrown}`).not.toContain("sbx_one");
   });
 
+  describe("that is told to give up", () => {
+    /** A command that says nothing and never ends, unless it is told to. */
+    function endless(starting = Promise.resolve()) {
+      const asked: string[] = [];
+      const client = clientOf(async (url, { method, body }) => {
+        const path = new URL(url).pathname;
+        asked.push(`${method} ${path}${path.endsWith("/signal") ? body : ""}`);
+        if (path.endsWith("/signal")) return Response.json({});
+        if (!path.endsWith("/exec")) return Response.json(info("a".repeat(20)));
+        await starting;
+        const started = new TextEncoder().encode('{"type":"started","process":"p1"}\n');
+        return new Response(new ReadableStream({ start: (lines) => lines.enqueue(started) }));
+      });
+      return { asked, sandbox: client.sandboxes.get("a") };
+    }
+    const killed = expect.stringMatching(/p1\/signal.*KILL/);
+
+    it("ends the command and says why", async () => {
+      const { asked, sandbox } = endless();
+      const stop = new AbortController();
+      const running = (await sandbox).run(["sleep", "inf"] as const, { signal: stop.signal });
+      await expect.poll(() => asked.length).toBe(2);
+      stop.abort(new Error("enough"));
+      await expect(running).rejects.toThrow("enough");
+      await expect.poll(() => asked).toContainEqual(killed);
+    });
+
+    it("does not wait for one that has not started, and ends it when it has", async () => {
+      const { promise: starting, resolve: start } = Promise.withResolvers<void>();
+      const { asked, sandbox } = endless(starting);
+      const stop = new AbortController();
+      const running = (await sandbox).run(["sleep", "inf"], { signal: stop.signal });
+      stop.abort(new Error("enough"));
+      await expect(running).rejects.toThrow("enough");
+      expect(asked).not.toContainEqual(killed);
+      start();
+      await expect.poll(() => asked).toContainEqual(killed);
+    });
+
+    it("starts nothing when told so before", async () => {
+      const { asked, sandbox } = endless();
+      const running = (await sandbox).run(["true"], { signal: AbortSignal.abort(new Error("before")) });
+      await expect(running).rejects.toThrow("before");
+      expect(asked.filter((one) => one.endsWith("/exec"))).toEqual([]);
+    });
+
+    it("leaves the log between two events", async () => {
+      const cancelled = Promise.withResolvers<void>();
+      const client = clientOf(
+        async () => new Response(new ReadableStream({ cancel: () => cancelled.resolve() })),
+      );
+      const stop = new AbortController();
+      const next = client.events.follow({ signal: stop.signal })[Symbol.asyncIterator]().next();
+      stop.abort(new Error("enough"));
+      await expect(next).rejects.toThrow("enough");
+      await cancelled.promise;
+    });
+  });
+
   it("walks every page", async () => {
     const asked: string[] = [];
     const client = clientOf(async (url) => {

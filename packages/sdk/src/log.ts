@@ -17,8 +17,8 @@ import type { Once, Transport } from "./transport.ts";
 export interface Log {
   /** Oldest first. */
   list(query?: { readonly after?: number; readonly limit?: number }): Promise<readonly Event[]>;
-  /** From `after` on, for as long as it is read. An event's `seq` is where the next reader goes on. */
-  follow(query?: { readonly after?: number }): AsyncIterable<Event>;
+  /** From `after` on, for as long as it is read, or until the signal, whose reason is thrown. An event's `seq` is where the next reader goes on. */
+  follow(query?: { readonly after?: number; readonly signal?: AbortSignal }): AsyncIterable<Event>;
   /** Whether the org's whole log is as it was written. */
   verify(): Promise<Audit>;
 }
@@ -35,10 +35,21 @@ export function openLog(transport: Transport): Log {
     async list(query = {}) {
       return (await transport.ask(eventPageSchema, "GET", "/v1/events/page", { query })).events;
     },
-    async *follow(query = {}) {
-      const response = await transport.send("GET", "/v1/events", { query });
+    async *follow({ after, signal } = {}) {
+      signal?.throwIfAborted();
+      const response = await transport.send("GET", "/v1/events", { query: { after } });
       if (!response.body) throw strange("the answer has no body");
-      yield* readFrames(new LineReader(response.body));
+      const lines = new LineReader(response.body);
+      // Between two events there may be hours, in which nobody could leave otherwise.
+      const leave = () => void lines.cancel();
+      signal?.addEventListener("abort", leave, { once: true });
+      if (signal?.aborted) leave();
+      try {
+        yield* readFrames(lines);
+      } finally {
+        signal?.removeEventListener("abort", leave);
+      }
+      signal?.throwIfAborted();
     },
     verify: () => transport.ask(auditSchema, "GET", "/v1/audit/verify"),
   };

@@ -31,6 +31,7 @@ import {
   type TakeSnapshotBody,
   type Terminals,
 } from "@sandboxer/contract";
+import { untilAborted } from "./abort.ts";
 import { openFiles, type SandboxFiles } from "./files.ts";
 import { openPorts } from "./ports.ts";
 import { drained, openProcess, type RemoteProcess } from "./process.ts";
@@ -43,6 +44,8 @@ export interface RunOptions extends Omit<ExecInput, "argv" | "stdin"> {
   readonly input?: Uint8Array | string;
   /** How much of each output to keep. */
   readonly limitBytes?: number;
+  /** Ends the command; who waits for it gets the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -65,7 +68,7 @@ export interface Sandbox {
   readonly workspace: Changes & Mirror;
   exec(input: ExecInput, way?: Way): Promise<RemoteProcess>;
   /** Runs to the end and gives everything at once. A non-zero exit is a result, not an error. */
-  run(argv: string[], options?: RunOptions): Promise<ExecResult>;
+  run(argv: readonly string[], options?: RunOptions): Promise<ExecResult>;
   attachProcess(id: string, from?: { stdout?: number; stderr?: number }, way?: Way): Promise<RemoteProcess>;
   /** Those that run, and the last that ended. */
   processes(): Promise<ProcessInfo[]>;
@@ -141,10 +144,13 @@ export function openSandbox(transport: Transport, first: SandboxInfo): Sandbox {
     },
     workspace: openChanges(transport, path),
     exec,
-    async run(argv, { input, limitBytes, ...rest } = {}) {
-      const process = await exec({ ...rest, argv, stdin: input !== undefined });
-      if (input !== undefined) feed(process, input);
-      return collect(process, limitBytes);
+    run(argv, { input, limitBytes, signal, ...rest } = {}) {
+      const start = () => exec({ ...rest, argv: [...argv], stdin: input !== undefined });
+      const finish = (process: RemoteProcess) => {
+        if (input !== undefined) feed(process, input);
+        return collect(process, limitBytes);
+      };
+      return untilAborted(start, finish, signal);
     },
     async attachProcess(id, from = {}, { over } = {}) {
       if (over === "websocket" && overSocket)
