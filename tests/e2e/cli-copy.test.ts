@@ -72,6 +72,13 @@ describe("copying from the command line", () => {
     await mkdir(folder);
     await sh("truncate -s 8G huge; echo small > small");
     const target = join(folder, "file");
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      const told = cli.start(["cp", "box:huge", target]);
+      await expect.poll(() => readdir(folder), { timeout: 60_000 }).toHaveLength(1);
+      await end(told, signal);
+      expect(told.signalCode, "as a shell expects it").toBe(signal);
+      expect(await readdir(folder), signal).toEqual([]);
+    }
     const killed = cli.start(["cp", "box:huge", target]);
     await expect.poll(() => readdir(folder), { timeout: 60_000 }).toHaveLength(1);
     await end(killed, "SIGKILL");

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync, readlinkSync } from "node:fs";
+import { readFileSync, readlinkSync, rmSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -9,7 +9,7 @@ const FORSAKEN_MS = 24 * 3_600_000;
 
 /**
  * Where a file of the user's is written first, beside its place, so that it is there whole or not at
- * all. What somebody left there who was killed over it is removed.
+ * all. A signal that ends us takes it along; what somebody left there who was killed is removed.
  */
 export async function draftFor(path: string): Promise<string> {
   const [folder, start] = [dirname(path), `${basename(path)}.sandboxer-`];
@@ -23,7 +23,15 @@ export async function draftFor(path: string): Promise<string> {
     if (place === here ? !isAliveElse(Number(pid)) : await isForsaken(draft))
       await rm(draft, { force: true }).catch(() => {});
   }
-  return join(folder, `${start}${here}-${process.pid}`);
+  const own = join(folder, `${start}${here}-${process.pid}`);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, () => {
+      for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(own + end, { force: true });
+      // Nothing listens any more, so it ends us as it ends others.
+      process.kill(process.pid, signal);
+    });
+  }
+  return own;
 }
 
 /** A pid means something on one machine until its next start, and among those who see the same ones. */
