@@ -27,6 +27,10 @@ describe("what can be made of a stopped sandbox", () => {
     const parent = await client.sandboxes.create({ name: "parent", persistence: "persistent" });
     await sh(parent, WRITE);
     await parent.stop();
+    await expect(parent.metrics(), "what does not run uses nothing").rejects.toMatchObject({
+      code: "invalid_state",
+      hint: "`sandboxer start parent` brings it back.",
+    });
     const snapshot = await parent.snapshot({ name: "of-stopped" });
     expect((await parent.refresh()).pauseDepth, "it stays as it is").toBe("disk");
     const restored = await client.sandboxes.create({ from: "of-stopped" });

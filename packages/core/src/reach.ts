@@ -53,7 +53,7 @@ export async function reach(
 }
 
 /** What is put down does not come back by waiting. */
-function elsewise(sandbox: Sandbox): SandboxerError {
+export function elsewise(sandbox: Sandbox): SandboxerError {
   const { id, name = id, state } = sandbox;
   const [word, verb] = isStopped(sandbox) ? ["stopped", "start"] : [state, "resume"];
   const hint = state === "paused" ? { hint: `\`sandboxer ${verb} ${name}\` brings it back.` } : {};
