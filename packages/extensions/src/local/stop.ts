@@ -7,7 +7,6 @@ import { heldBoxes } from "./held.ts";
 import { describeLacking, lackingFor } from "./limits.ts";
 import { settle } from "./settle.ts";
 
-/** The kernel lets go of a disk a moment after its sandbox; then it can be had again. */
 const AGAIN_AFTER_MS = 20;
 const PATIENCE_MS = 15_000;
 /** hold ends what is read when we are gone; this is for a hold that is gone as well. */
@@ -30,15 +29,10 @@ export function stopThrough(
   const { hold, explainClose } = workshop;
 
   const start = async (members: Record<string, unknown>, id: string): Promise<Connection> => {
-    const deadline = Date.now() + PATIENCE_MS;
-    for (;;) {
-      try {
-        return await hold.create(members, () => explainClose(id), "start");
-      } catch (error) {
-        const isBusy = SandboxerError.is(error) && error.code === "invalid_state";
-        if (!isBusy || Date.now() > deadline) throw members.workspace ? aboutFolder(error) : error;
-        await setTimeout(AGAIN_AFTER_MS);
-      }
+    try {
+      return await onceFree(() => hold.create(members, () => explainClose(id), "start"));
+    } catch (error) {
+      throw members.workspace ? aboutFolder(error) : error;
     }
   };
 
@@ -70,7 +64,7 @@ export function stopThrough(
     },
     async freeze(ref) {
       try {
-        return (await hold.callApart("freeze", { id: ref })).layers as string[];
+        return (await onceFree(() => hold.callApart("freeze", { id: ref }))).layers as string[];
       } catch (error) {
         if (SandboxerError.is(error) && error.code === "unsupported") return undefined;
         throw SandboxerError.is(error) && error.code === "storage_full" ? noRoom(error) : error;
@@ -92,6 +86,20 @@ export function stopThrough(
       };
     },
   };
+}
+
+/** The kernel lets go of a disk a moment after its sandbox, or after who read it; then it can be had again. */
+async function onceFree<T>(ask: () => Promise<T>): Promise<T> {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      const isBusy = SandboxerError.is(error) && error.code === "invalid_state";
+      if (!isBusy || Date.now() > deadline) throw error;
+      await setTimeout(AGAIN_AFTER_MS);
+    }
+  }
 }
 
 function noRoom(error: SandboxerError): SandboxerError {
