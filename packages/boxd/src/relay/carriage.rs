@@ -1,6 +1,7 @@
 //! A tunnel that leads somewhere, and its bytes.
 
 use super::flow::Flow;
+use super::ports::Ports;
 use super::source::Source;
 use super::tunnel::{Next, PATIENCE, Stage, Tunnel};
 use super::vessels::Vessels;
@@ -33,7 +34,13 @@ impl Ready {
 }
 
 impl Tunnel {
-    pub fn dial(&mut self, epoll: &Epoll, number: u32, mut targets: Vec<SocketAddr>) -> Next {
+    pub fn dial(
+        &mut self,
+        epoll: &Epoll,
+        number: u32,
+        mut targets: Vec<SocketAddr>,
+        ports: &Ports,
+    ) -> Next {
         if let Some(outer) = self.outer.take() {
             self.interest[1] = 0;
             epoll.remove(&outer);
@@ -41,7 +48,7 @@ impl Tunnel {
         self.deadline = Some(Instant::now() + PATIENCE);
         while !targets.is_empty() {
             let target = targets.remove(0);
-            if let Ok(socket) = network::begin_connect_to(target) {
+            if let Ok(socket) = ports.begin_connect(target) {
                 network::send_at_once(&socket);
                 self.outer = Some(socket);
                 self.stage = Stage::Dialling { targets };

@@ -17,6 +17,7 @@ mod open_files;
 mod orders;
 mod owner;
 mod place;
+mod ports;
 mod proxy;
 mod purses;
 mod question;

@@ -2,6 +2,7 @@
 
 use super::carriage::Ready;
 use super::flow::Flow;
+use super::ports::Ports;
 use super::proxy::{self, Proxy};
 use super::purses::{Bytes, Purses};
 use super::vessels::Vessels;
@@ -130,7 +131,7 @@ impl Tunnel {
             return self.relay(Ready::TO_READ, vessels);
         }
         let targets = std::mem::take(targets);
-        self.dial(epoll, number, targets)
+        self.dial(epoll, number, targets, &vessels.ports)
     }
 
     /// The verdict was yes. Who came through a proxy is told so, and then has to keep its word.
@@ -140,6 +141,7 @@ impl Tunnel {
         number: u32,
         targets: Vec<SocketAddr>,
         tls: Option<Option<String>>,
+        ports: &Ports,
     ) -> Next {
         if !self.say_connected() {
             return Next::End(LEFT);
@@ -150,7 +152,7 @@ impl Tunnel {
                 self.stage = Stage::Greeting { name, targets };
                 Next::Nothing
             }
-            None => self.dial(epoll, number, targets),
+            None => self.dial(epoll, number, targets, ports),
         }
     }
 

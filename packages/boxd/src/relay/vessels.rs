@@ -1,5 +1,6 @@
-//! What all tunnels carry their bytes in.
+//! What all tunnels carry their bytes in, and where from.
 
+use super::ports::Ports;
 use crate::sys::splice::Pipe;
 
 /// The most that one turn of a tunnel moves, so that each gets its turn.
@@ -12,12 +13,14 @@ const SPARE_PIPES: usize = 16;
 pub struct Vessels {
     /// For bytes that the guard reads, or that came before it was known where they go.
     pub buffer: Vec<u8>,
+    pub ports: Ports,
     pipes: Vec<Pipe>,
 }
 
 impl Vessels {
     pub fn new() -> Vessels {
-        Vessels { buffer: vec![0; MOST_AT_ONCE], pipes: Vec::new() }
+        let ports = Ports::of_this_machine();
+        Vessels { buffer: vec![0; MOST_AT_ONCE], ports, pipes: Vec::new() }
     }
 
     /// None where there are no more: the buffer carries too.

@@ -49,7 +49,7 @@ impl Relay {
                 Next::End("refused")
             }
             Verdict::Dial { targets, tls } => tunnel.metered(&mut self.purses, |tunnel| {
-                tunnel.admit(&place.waits, number, targets, tls)
+                tunnel.admit(&place.waits, number, targets, tls, &self.vessels.ports)
             }),
             Verdict::Inspect => match unix_socket::connect(&self.inspector) {
                 Ok(guard) => tunnel.metered(&mut self.purses, |tunnel| {

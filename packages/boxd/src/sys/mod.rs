@@ -19,6 +19,7 @@ pub mod overlay;
 pub mod path;
 pub mod poll;
 pub mod process;
+pub mod random;
 pub mod share;
 pub mod signal;
 pub mod sparse;

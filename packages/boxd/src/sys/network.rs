@@ -30,7 +30,21 @@ pub fn begin_connect_v6(port: u16) -> io::Result<OwnedFd> {
     begin_connect_to((Ipv6Addr::LOCALHOST, port).into())
 }
 
-pub fn begin_connect_to(to: SocketAddr) -> io::Result<OwnedFd> {
+fn begin_connect_to(to: SocketAddr) -> io::Result<OwnedFd> {
+    let socket = stream_socket(to)?;
+    begin_connect(&socket, to)?;
+    Ok(socket)
+}
+
+/// A socket that can be connected to such an address.
+pub fn stream_socket(to: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if to.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: takes no pointers.
+    checked_fd(unsafe { libc::socket(family, kind, 0) })
+}
+
+pub fn begin_connect(socket: &OwnedFd, to: SocketAddr) -> io::Result<()> {
     match to {
         SocketAddr::V4(to) => {
             let address = libc::sockaddr_in {
@@ -39,7 +53,7 @@ pub fn begin_connect_to(to: SocketAddr) -> io::Result<OwnedFd> {
                 sin_addr: libc::in_addr { s_addr: u32::from(*to.ip()).to_be() },
                 sin_zero: [0; 8],
             };
-            begin_connect(libc::AF_INET, (&raw const address).cast(), size_of_val(&address))
+            connect(socket, (&raw const address).cast(), size_of_val(&address))
         }
         SocketAddr::V6(to) => {
             let address = libc::sockaddr_in6 {
@@ -49,24 +63,34 @@ pub fn begin_connect_to(to: SocketAddr) -> io::Result<OwnedFd> {
                 sin6_addr: libc::in6_addr { s6_addr: to.ip().octets() },
                 sin6_scope_id: to.scope_id(),
             };
-            begin_connect(libc::AF_INET6, (&raw const address).cast(), size_of_val(&address))
+            connect(socket, (&raw const address).cast(), size_of_val(&address))
         }
     }
 }
 
-fn begin_connect(
-    family: i32,
-    address: *const libc::sockaddr,
-    length: usize,
-) -> io::Result<OwnedFd> {
-    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: takes no pointers.
-    let socket = checked_fd(unsafe { libc::socket(family, kind, 0) })?;
+fn connect(socket: &OwnedFd, address: *const libc::sockaddr, length: usize) -> io::Result<()> {
     // SAFETY: the caller passes the address of a live struct and its size.
     match checked(unsafe { libc::connect(socket.as_raw_fd(), address, length as u32) }) {
         Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
-        _ => Ok(socket),
+        _ => Ok(()),
     }
+}
+
+/// Of these alone the kernel takes the port that a socket connects from. Fails before Linux 6.3.
+pub fn limit_ports(socket: impl AsFd, first: u16, last: u16) -> io::Result<()> {
+    const IP_LOCAL_PORT_RANGE: libc::c_int = 51;
+    let range = u32::from(last) << 16 | u32::from(first);
+    // SAFETY: reads one u32.
+    checked(unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_IP,
+            IP_LOCAL_PORT_RANGE,
+            (&raw const range).cast(),
+            size_of_val(&range) as libc::socklen_t,
+        )
+    })?;
+    Ok(())
 }
 
 /// How a connect that was begun has ended.
