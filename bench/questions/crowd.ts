@@ -1,9 +1,12 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { WORLD } from "../../tests/egress/lab/lab.ts";
 import { type Bench, openBench, text } from "../../tests/egress/lab/sandbox.ts";
 import type { Question } from "../question.ts";
 
 const CONNECTIONS = 500;
-const RULES = [{ host: "raw.allowed.test", protocol: "tcp" as const, ports: [80, 7000] }];
+const CROWD_PORT = 7001;
+const RULES = [{ host: "raw.allowed.test", protocol: "tcp" as const, ports: [80, CROWD_PORT] }];
 
 /**
  * What one sandbox with 500 connections costs another, and the API. `busy`: they are open, and each
@@ -16,6 +19,7 @@ export const question: Question = {
     const bench = await openBench();
     session.keep({ close: () => bench.close() });
     await bench.lab.name("raw.allowed.test", [WORLD]);
+    session.keep(await serveCrowd(bench));
     const [crowd, other] = [await bench.sandbox({ rules: RULES }), await bench.sandbox({ rules: RULES })];
     const measure = async () => {
       session.signal.throwIfAborted();
@@ -64,6 +68,17 @@ export const question: Question = {
   },
 };
 
+/** A far side of the crowd's own: what waits for it there is not the guard's doing. */
+async function serveCrowd({ lab }: Bench): Promise<{ close(): Promise<void> }> {
+  const [command = "", ...rest] = lab.beside;
+  const script = `require("net").createServer((one) => one.on("error", () => {}).pipe(one)).listen(${CROWD_PORT}, "::", 4096, () => console.log("ready"))`;
+  const server = spawn(command, [...rest, process.execPath, "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(server.stdout, "data");
+  return { close: async () => void server.kill() };
+}
+
 /** A new connection and one request on it, again and again. */
 const CALLS = `
 import json, socket, sys, time
@@ -81,7 +96,7 @@ const BUSY = `
 import selectors, socket, sys, time
 many = int(sys.argv[1])
 address = socket.gethostbyname("raw.allowed.test")
-open_ones = [socket.create_connection((address, 7000), 60) for _ in range(many)]
+open_ones = [socket.create_connection((address, ${CROWD_PORT}), 60) for _ in range(many)]
 # A connection is there once the far side has answered: until then the guard may still be asked.
 for one in open_ones:
     one.sendall(b"x" * 100)
@@ -99,7 +114,7 @@ address = socket.gethostbyname("raw.allowed.test")
 print("ready", flush=True)
 began, made = time.perf_counter(), 0
 while True:
-    with socket.create_connection((address, 7000), 60) as one:
+    with socket.create_connection((address, ${CROWD_PORT}), 60) as one:
         one.sendall(b"x" * 100)
         one.recv(100)
     made += 1
@@ -110,7 +125,7 @@ import socket, sys
 address = socket.gethostbyname("raw.allowed.test")
 print("ready", flush=True)
 while True:
-    ones = [socket.create_connection((address, 7000), 60) for _ in range(int(sys.argv[1]))]
+    ones = [socket.create_connection((address, ${CROWD_PORT}), 60) for _ in range(int(sys.argv[1]))]
     for one in ones: one.sendall(b"x" * 100)
     for one in ones: one.recv(100)
     for one in ones: one.close()`;
