@@ -63,6 +63,22 @@ describe("EG-5 this machine's own addresses", () => {
     ]);
   });
 
+  it("are all of them, however many there are", () => {
+    const script = `
+      import { execFileSync } from "node:child_process";
+      import { reachOf } from ${JSON.stringify(ADDRESS)};
+      const numbers = Array.from({ length: 300 }, (_, at) => [at >> 8, at & 255]);
+      const v4 = numbers.map((two) => "93.186." + two.join("."));
+      const v6 = numbers.map((two) => "2606:2801::" + two.map((one) => one.toString(16)).join(":"));
+      const add = (one) => "addr add " + one + " dev near" + (one.includes(":") ? " nodad" : "");
+      execFileSync("ip", ["-batch", "-"], { input: [...v4, ...v6].map(add).join("\\n") });
+      const reach = (all) => [...new Set(all.map((one) => reachOf(one)))];
+      console.log(JSON.stringify([reach(v4), reach(v6), reach(["93.186.8.1", "2606:2801::8:1"])]));`;
+    const [v4, v6, others] = JSON.parse(inNetworkOfItsOwn(script));
+    expect([v4, v6]).toEqual([["inside"], ["inside"]]);
+    expect(others, "control: the neighbours").toEqual(["open"]);
+  });
+
   it("AZ-5 EG-15 are no receivers of webhooks", () => {
     const home = mkdtempSync(join(tmpdir(), "sandboxer-own-"));
     const script = `

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { openSync, readSync } from "node:fs";
 import { BlockList } from "node:net";
 
 /** Each way this machine delivers to itself: `|-- 10.0.0.5`, and below it `/32 host LOCAL`. */
@@ -30,12 +30,35 @@ function parse(v4: string, v6: string): BlockList {
   return own;
 }
 
+type Table = "fib_trie" | "if_inet6";
+
+/** Kept open, which is what costs most; whoever reads one from its beginning reads what is true now. */
+const tables = new Map<Table, number>();
+const room = Buffer.allocUnsafeSlow(65_536);
+
 /** A kernel without IPv6 has no file for it; one without IPv4 routes does not exist. */
-function read(table: "fib_trie" | "if_inet6"): string {
+function read(table: Table): string {
   try {
-    return readFileSync(`/proc/self/net/${table}`, "latin1");
+    return readAll(opened(table));
   } catch (error) {
     if (table === "if_inet6" && (error as NodeJS.ErrnoException).code === "ENOENT") return "";
     throw error;
+  }
+}
+
+function opened(table: Table): number {
+  const file = tables.get(table) ?? openSync(`/proc/self/net/${table}`, "r");
+  tables.set(table, file);
+  return file;
+}
+
+/** The kernel gives as much at a time as it likes. */
+function readAll(file: number): string {
+  let text = "";
+  for (let at = 0; ; ) {
+    const count = readSync(file, room, 0, room.length, at);
+    if (count === 0) return text;
+    text += room.toString("latin1", 0, count);
+    at += count;
   }
 }
