@@ -9,6 +9,8 @@ const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 const HOST = "api.allowed.test";
 /** What may be reached there only through TLS, or not at all. */
 const TLS = "tls.allowed.test";
+/** Where each request says something that the program does not. */
+const MARKED = "marked.allowed.test";
 const POST = `POST /x HTTP/1.1\r\nHost: ${HOST}\r\n`;
 
 describe("requests that could be read in two ways", () => {
@@ -18,12 +20,14 @@ describe("requests that could be read in two ways", () => {
     bench = await openBench();
     await bench.lab.name(HOST, [WORLD]);
     await bench.lab.name(TLS, [WORLD]);
+    await bench.lab.name(MARKED, [WORLD]);
     const clear = { protocol: "http" as const };
     sandbox = await bench.sandbox({
       rules: [
         { host: HOST, ...clear, paths: ["/x"] },
         { host: TLS, ports: [443, 7000] },
         { host: TLS, ...clear },
+        { host: MARKED, ...clear, headers: { "X-Tenant": "ours" } },
         { host: TLS, protocol: "tcp", ports: [80], effect: "deny" },
       ],
     });
@@ -46,6 +50,18 @@ describe("requests that could be read in two ways", () => {
     const { answer, reached, isClosed } = await say(`${POST}Content-Length: 5\r\n\r\nhello`);
     expect({ answer, isClosed }).toEqual({ answer: "HTTP/1.1 200 OK", isClosed: false });
     expect(reached.at(-1)).toMatchObject({ what: "POST /x", body: "hello" });
+  });
+
+  it("a header that a rule writes cannot be taken out by the program", async () => {
+    const marked = (more: string) => say(`GET / HTTP/1.1\r\nHost: ${MARKED}\r\n${more}\r\n`, [MARKED, 80]);
+    for (const hiding of ["Connection: X-Tenant\r\n", "Connection: close\r\nConnection: a, x-tenant\r\n"]) {
+      expect(await marked(hiding)).toMatchObject({ answer: "HTTP/1.1 400 Bad Request", reached: [] });
+    }
+    const control = await marked("Connection: close, x-other\r\nX-Other: 1\r\nX-Tenant: mine\r\n");
+    expect(control.answer).toBe("HTTP/1.1 200 OK");
+    const headers = control.reached.at(-1)?.headers ?? [];
+    expect(headers.slice(headers.indexOf("X-Tenant")).slice(0, 2)).toEqual(["X-Tenant", "ours"]);
+    expect(headers).not.toContain("mine");
   });
 
   it.each([

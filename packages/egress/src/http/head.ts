@@ -75,11 +75,15 @@ export function framingOf(head: Head): Framing {
   return { kind: "length", bytes: Number(length) };
 }
 
+/** What a request says that it has for us alone. */
+export function namedByConnection(head: Head): string[] {
+  const named = valuesOf(head, "connection").flatMap((value) => value.split(","));
+  return named.map((part) => part.trim().toLowerCase());
+}
+
 /** Headers that are meant for us and not for the far side, and what they themselves name. */
 export function hopByHop(head: Head): ReadonlySet<string> {
-  const named = valuesOf(head, "connection").flatMap((value) =>
-    value.split(",").map((part) => part.trim().toLowerCase()),
-  );
+  const named = namedByConnection(head);
   const essential = ["host", "content-length", "transfer-encoding", "authorization", "cookie"];
   if (named.some((name) => essential.includes(name))) bad("a connection header that hides others");
   return new Set([

@@ -1,6 +1,6 @@
 import { secretsNamedIn, secretWord } from "@sandboxer/contract";
 import type { Ward } from "../guard/ward.ts";
-import type { Head } from "../http/head.ts";
+import { bad, type Head, namedByConnection } from "../http/head.ts";
 import { rulesFor } from "../policy/compile.ts";
 import { type AskedRequest, matches } from "../policy/decide.ts";
 import { Refused } from "./stopped.ts";
@@ -22,6 +22,8 @@ export function putHeaders(
   for (const { headers = {} } of rules) {
     for (const [name, text] of Object.entries(headers)) put.set(name.toLowerCase(), [name, filled(text)]);
   }
+  // What a connection header names does not go out, and neither would what the rule writes.
+  if (namedByConnection(head).some((name) => put.has(name))) bad("a connection header that hides others");
   const kept = head.headers.filter(([name]) => !put.has(name.toLowerCase()));
   return {
     ...head,
