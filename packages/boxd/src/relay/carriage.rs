@@ -1,7 +1,6 @@
 //! A tunnel that leads somewhere, and its bytes.
 
 use super::flow::Flow;
-use super::ports::Ports;
 use super::source::Source;
 use super::tunnel::{Next, PATIENCE, Stage, Tunnel};
 use super::vessels::Vessels;
@@ -39,16 +38,23 @@ impl Tunnel {
         epoll: &Epoll,
         number: u32,
         mut targets: Vec<SocketAddr>,
-        ports: &Ports,
+        vessels: &mut Vessels,
     ) -> Next {
         if let Some(outer) = self.outer.take() {
             self.interest[1] = 0;
             epoll.remove(&outer);
         }
         self.deadline = Some(Instant::now() + PATIENCE);
+        let mut reason = "the host does not answer";
         while !targets.is_empty() {
             let target = targets.remove(0);
-            if let Ok(socket) = ports.begin_connect(target) {
+            let all = vessels.ports.count();
+            if !vessels.shares.has_more(self.place, target, all, Instant::now()) {
+                reason = "too many connections there within a minute";
+                continue;
+            }
+            if let Ok(socket) = vessels.ports.begin_connect(target) {
+                self.target = Some(target);
                 network::send_at_once(&socket);
                 self.outer = Some(socket);
                 self.stage = Stage::Dialling { targets };
@@ -56,7 +62,7 @@ impl Tunnel {
                 return Next::Nothing;
             }
         }
-        Next::End("the host does not answer")
+        Next::End(reason)
     }
 
     /// Moves what the kernel says can be moved: asking it for more costs as much as moving.
@@ -75,6 +81,8 @@ impl Tunnel {
         } else if ready.down_fits {
             moved = moved.and_then(|()| self.down.drain(&self.inner, vessels));
         }
+        // Who says first that nothing more comes keeps the port.
+        self.left_first |= self.up.is_over() && !self.down.is_source_over;
         match moved {
             Ok(()) if self.up.is_spent || self.down.is_spent => Next::End("its budget is spent"),
             Ok(()) if self.up.is_over() && self.down.is_over() => Next::End("done"),

@@ -19,7 +19,7 @@ pub struct Flow {
     /// With bytes that left the source and have not reached the target.
     pipe: Option<Pipe>,
     pub total: u64,
-    is_source_over: bool,
+    pub is_source_over: bool,
     is_target_told: bool,
 }
 

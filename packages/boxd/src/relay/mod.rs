@@ -21,6 +21,7 @@ mod ports;
 mod proxy;
 mod purses;
 mod question;
+mod shares;
 mod source;
 mod tunnel;
 mod vessels;

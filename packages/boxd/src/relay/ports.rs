@@ -27,6 +27,10 @@ impl Ports {
         Ports { first: first.unwrap_or(32_768), last: last.unwrap_or(60_999) }
     }
 
+    pub fn count(&self) -> usize {
+        usize::from(self.last.saturating_sub(self.first)) + 1
+    }
+
     /// The socket is writable when it is decided.
     pub fn begin_connect(&self, to: SocketAddr) -> io::Result<OwnedFd> {
         let socket = network::stream_socket(to)?;

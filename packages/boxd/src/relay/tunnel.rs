@@ -2,7 +2,6 @@
 
 use super::carriage::Ready;
 use super::flow::Flow;
-use super::ports::Ports;
 use super::proxy::{self, Proxy};
 use super::purses::{Bytes, Purses};
 use super::vessels::Vessels;
@@ -68,6 +67,10 @@ pub struct Tunnel {
     pub known_deadline: Option<Instant>,
     pub inner: OwnedFd,
     pub outer: Option<OwnedFd>,
+    /// Where that leads, unless it is the guard.
+    pub target: Option<SocketAddr>,
+    /// The program has ended it before the far side did.
+    pub left_first: bool,
     pub interest: [u32; 2],
 }
 
@@ -94,6 +97,8 @@ impl Tunnel {
             known_deadline: None,
             inner,
             outer: None,
+            target: None,
+            left_first: false,
             interest: [0, 0],
         }
     }
@@ -131,7 +136,7 @@ impl Tunnel {
             return self.relay(Ready::TO_READ, vessels);
         }
         let targets = std::mem::take(targets);
-        self.dial(epoll, number, targets, &vessels.ports)
+        self.dial(epoll, number, targets, vessels)
     }
 
     /// The verdict was yes. Who came through a proxy is told so, and then has to keep its word.
@@ -141,7 +146,7 @@ impl Tunnel {
         number: u32,
         targets: Vec<SocketAddr>,
         tls: Option<Option<String>>,
-        ports: &Ports,
+        vessels: &mut Vessels,
     ) -> Next {
         if !self.say_connected() {
             return Next::End(LEFT);
@@ -152,7 +157,7 @@ impl Tunnel {
                 self.stage = Stage::Greeting { name, targets };
                 Next::Nothing
             }
-            None => self.dial(epoll, number, targets, ports),
+            None => self.dial(epoll, number, targets, vessels),
         }
     }
 

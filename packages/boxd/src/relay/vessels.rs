@@ -1,6 +1,7 @@
 //! What all tunnels carry their bytes in, and where from.
 
 use super::ports::Ports;
+use super::shares::Shares;
 use crate::sys::splice::Pipe;
 
 /// The most that one turn of a tunnel moves, so that each gets its turn.
@@ -14,13 +15,19 @@ pub struct Vessels {
     /// For bytes that the guard reads, or that came before it was known where they go.
     pub buffer: Vec<u8>,
     pub ports: Ports,
+    pub shares: Shares,
     pipes: Vec<Pipe>,
 }
 
 impl Vessels {
     pub fn new() -> Vessels {
         let ports = Ports::of_this_machine();
-        Vessels { buffer: vec![0; MOST_AT_ONCE], ports, pipes: Vec::new() }
+        Vessels {
+            buffer: vec![0; MOST_AT_ONCE],
+            ports,
+            shares: Shares::default(),
+            pipes: Vec::new(),
+        }
     }
 
     /// None where there are no more: the buffer carries too.

@@ -1,7 +1,6 @@
 //! What a program says before its connection leads anywhere: to a proxy, or in its TLS greeting.
 
 use super::greeting::{self, Greeting};
-use super::ports::Ports;
 use super::proxy::{Proxy, Step};
 use super::tunnel::{LEFT, Next, Stage, Tunnel};
 use super::vessels::Vessels;
@@ -21,7 +20,7 @@ impl Tunnel {
             return Next::End("too many words");
         }
         match &self.stage {
-            Stage::Greeting { .. } => self.check_greeting(epoll, number, &vessels.ports),
+            Stage::Greeting { .. } => self.check_greeting(epoll, number, vessels),
             Stage::Proxied(proxy) => self.take_step(*proxy),
             _ => Next::Nothing,
         }
@@ -61,7 +60,7 @@ impl Tunnel {
         self.stage = Stage::Asking;
     }
 
-    fn check_greeting(&mut self, epoll: &Epoll, number: u32, ports: &Ports) -> Next {
+    fn check_greeting(&mut self, epoll: &Epoll, number: u32, vessels: &mut Vessels) -> Next {
         let Stage::Greeting { name, targets } = &mut self.stage else {
             return Next::Nothing;
         };
@@ -72,7 +71,7 @@ impl Tunnel {
             Greeting::Name(_) => {
                 let targets = std::mem::take(targets);
                 self.up.total = self.up.waiting.len() as u64;
-                self.dial(epoll, number, targets, ports)
+                self.dial(epoll, number, targets, vessels)
             }
         }
     }

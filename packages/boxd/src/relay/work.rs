@@ -49,7 +49,7 @@ impl Relay {
                 Next::End("refused")
             }
             Verdict::Dial { targets, tls } => tunnel.metered(&mut self.purses, |tunnel| {
-                tunnel.admit(&place.waits, number, targets, tls, &self.vessels.ports)
+                tunnel.admit(&place.waits, number, targets, tls, &mut self.vessels)
             }),
             Verdict::Inspect => match unix_socket::connect(&self.inspector) {
                 Ok(guard) => tunnel.metered(&mut self.purses, |tunnel| {
@@ -173,8 +173,10 @@ impl Relay {
                 }));
             }
         }
-        if !matches!(reason, "done") {
-            tunnel.reset_unless_told();
+        match tunnel.target.filter(|_| tunnel.left_first) {
+            _ if reason != "done" => tunnel.reset_unless_told(),
+            Some(target) => self.vessels.shares.keep(tunnel.place, target, Instant::now()),
+            None => {}
         }
         if self.purses.has_news {
             self.tell_of_purses();
