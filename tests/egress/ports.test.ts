@@ -9,6 +9,8 @@ const { describe } = await requires("linux-userns", "boxd", "egress-lab");
 
 /** So few, that all of them are soon used. */
 const PORTS = 1_000;
+const COUNT = 100;
+const TIME_WAIT = "06";
 
 describe("EG-21 the ports that connections come from", () => {
   let bench: Bench;
@@ -38,6 +40,40 @@ print(answered)`;
     if (stdout.length === 0) throw new Error(text(stderr));
     return Number(text(stdout));
   };
+
+  /** How many ports are kept towards this one. */
+  const waiting = (port: number): number => {
+    const [command = "", ...rest] = bench.lab.prefix;
+    const sockets = execFileSync(command, [...rest, "cat", "/proc/net/tcp", "/proc/net/tcp6"], {
+      encoding: "utf8",
+    });
+    const far = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+    const rows = sockets.split("\n").map((line) => line.trim().split(/\s+/));
+    return rows.filter(([, , to = "", state]) => to.endsWith(far) && state === TIME_WAIT).length;
+  };
+
+  it("whoever has requests read in the clear keeps none", async () => {
+    const sandbox = await bench.sandbox({ rules: [{ host: "here.test", protocol: "http" }] });
+    const script = `
+import socket
+address, answered = socket.gethostbyname("here.test"), 0
+for path in ["/", "/drip"] * ${COUNT / 2}:
+    with socket.create_connection((address, 80), 30) as one:
+        one.sendall(b"GET %s HTTP/1.1\\r\\nHost: here.test\\r\\n\\r\\n" % path.encode())
+        if path == "/": answered += b"200 OK" in one.recv(4000)
+print(answered)`;
+    const { stdout, stderr } = await sandbox.run(["python3", "-c", script], { timeoutMs: 100_000 });
+    expect({ answered: text(stdout).trim(), err: text(stderr) }).toEqual({
+      answered: `${COUNT / 2}`,
+      err: "",
+    });
+    await bench.lab.settle();
+    expect(waiting(80)).toBeLessThan(COUNT / 4);
+    // Control: what is carried unread ends in order, and is seen to wait.
+    const unread = await bench.sandbox({ rules: [{ host: "there.test", protocol: "tcp", ports: [7000] }] });
+    await answered(unread, "there.test", 20);
+    await expect.poll(() => waiting(7000)).toBe(20);
+  }, 120_000);
 
   it("one sandbox that uses them up leaves the others theirs", async () => {
     const rules = ["here.test", "there.test"].map((host) => ({

@@ -47,7 +47,11 @@ export async function exchange(parts: Exchange): Promise<Finished> {
   const headers = (filled.sign?.(unsigned, outgoing) ?? unsigned).flat();
   const first = await lookAhead(body);
   const { request, outcome } = upstream.send(head.method, filled.target, headers);
-  const leave = () => request.destroy();
+  const leave = () => {
+    upstream.close();
+    // Also where it waits for a connection still.
+    request.destroy();
+  };
   client.once("close", leave);
   try {
     const sent = sendBody(request, first, body);

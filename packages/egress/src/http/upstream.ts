@@ -5,7 +5,7 @@ import {
   request as plainRequest,
 } from "node:http";
 import { Agent, request } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
+import { isIP, type LookupFunction, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import { HTTP_1 } from "../tls/application-protocol.ts";
@@ -62,6 +62,8 @@ export function openUpstream(destination: Destination, trust: SecureContext, ser
     ? new Agent({ keepAlive: true, maxSockets: 1, maxCachedSessions: 0 })
     : new PlainAgent({ keepAlive: true, maxSockets: 1 });
   const lookup = judged(destination.addresses);
+  /** In the clear; through TLS making one takes so long that a minute of them does not use up the ports. */
+  const sockets = new Set<Socket>();
   const tls = isTls ? { secureContext: trust, servername, ALPNProtocols: HTTP_1 } : {};
   return {
     send(method, path, headers) {
@@ -81,9 +83,15 @@ export function openUpstream(destination: Destination, trust: SecureContext, ser
       outgoing.setTimeout(CONNECT_PATIENCE_MS, () => {
         if (outgoing.socket?.connecting) outgoing.destroy(new Error("it does not answer"));
       });
+      outgoing.once("socket", (socket) => {
+        if (isTls || sockets.has(socket)) return;
+        sockets.add(socket);
+        socket.once("close", () => sockets.delete(socket));
+      });
       const outcome = new Promise<Outcome>((resolve, reject) => {
         outgoing.once("response", (answer) => resolve({ kind: "answer", answer }));
         outgoing.once("upgrade", (answer, socket, first) => {
+          sockets.delete(socket as Socket);
           // From here on nobody hears its errors, and one that nobody hears would end the guard.
           socket.on("error", () => socket.destroy());
           resolve({ kind: "upgrade", answer, socket, first });
@@ -93,6 +101,10 @@ export function openUpstream(destination: Destination, trust: SecureContext, ser
       outcome.catch(() => {});
       return { request: outgoing, outcome };
     },
-    close: () => agent.destroy(),
+    // Nothing more is said here. One that ended in order would keep its port from others for a minute.
+    close() {
+      for (const socket of sockets) socket.resetAndDestroy();
+      agent.destroy();
+    },
   };
 }
