@@ -1,13 +1,11 @@
-import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { createClient } from "@sandboxer/sdk";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { type Door, openDoor } from "./door.ts";
+import { saidBy } from "./saying.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd", "python-e2b", "python-science");
-const run = promisify(execFile);
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
@@ -25,10 +23,7 @@ describe("E2B's own code interpreter for Python", () => {
   it("runs cells and understands what they show", async () => {
     const program = fileURLToPath(new URL("cells.py", import.meta.url));
     const env = { PATH: process.env.PATH, ...door.variables };
-    const { stdout, stderr } = await run(given["python-e2b"].python, [program, "science"], {
-      env,
-      timeout: 240_000,
-    });
+    const { stdout, stderr } = await saidBy(given["python-e2b"].python, [program, "science"], env);
     // What it could not read of a chart it would say there.
     expect(stderr).toBe("");
     expect(JSON.parse(stdout)).toEqual({

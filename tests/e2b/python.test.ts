@@ -1,14 +1,12 @@
-import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { requires } from "../capabilities/requires.ts";
 import { type Door, openDoor } from "./door.ts";
+import { saidBy } from "./saying.ts";
 
 const { describe, given } = await requires("linux-userns", "boxd", "python-e2b");
-const run = promisify(execFile);
 
 /** What a machine's DNS would do: names below `localhost` are this machine. */
 const RESOLVER = `
@@ -31,7 +29,7 @@ describe("E2B's own package for Python", () => {
   const program = fileURLToPath(new URL("program.py", import.meta.url));
   const runs = async (variables: Record<string, string>) => {
     const env = { PATH: process.env.PATH, ...variables };
-    const { stdout } = await run(given["python-e2b"].python, [program], { env, timeout: 240_000 });
+    const { stdout } = await saidBy(given["python-e2b"].python, [program], env);
     return JSON.parse(stdout);
   };
   const told = {
