@@ -13,7 +13,7 @@ while :; do
     if ((++__count)); then
       ((__status)) && __became="&type=error&name=ExitCode&value=$__status&traceback=exit+code+$__status" || __became=
       builtin printf '%s count=%s%s\n' '${mark}' "$__count" "$__became" >&61
-      builtin printf '%s\n' '${mark}' >&62
+      builtin printf '%s %s\n' '${mark}' "$__count" >&62
     fi
     IFS= builtin read -r __line <&60 || builtin exit
   do

@@ -47,7 +47,7 @@ class Cells {
       told.forEach((name, value) -> form.add(name + "=" + URLEncoder.encode(value, StandardCharsets.UTF_8)));
       System.out.print("${mark} " + form + "\n");
       System.out.flush();
-      System.err.print("${mark}\n");
+      System.err.print("${mark} " + count + "\n");
       System.err.flush();
     }
     System.exit(0);

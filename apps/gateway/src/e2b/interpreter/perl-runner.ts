@@ -43,6 +43,6 @@ while (defined(my $line = <$__cells>)) {
   chomp $line;
   my $told = __cell($line);
   print STDOUT "${mark} $told\n";
-  print STDERR "${mark}\n";
+  print STDERR "${mark} $__count\n";
 }
 `;

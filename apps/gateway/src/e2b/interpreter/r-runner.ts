@@ -44,9 +44,9 @@ invisible((function() {
       if (is.na(before[[name]])) Sys.unsetenv(name) else do.call(Sys.setenv, structure(list(before[[name]]), names = name))
     }
     count <- count + 1L
-    cat("${mark} ", form(c(list(count = count), told)), "\n", sep = "")
+    cat("${mark} ", form(c(list(count = sprintf("%d", count)), told)), "\n", sep = "")
     flush(stdout())
-    cat("${mark}\n", file = stderr())
+    cat(sprintf("${mark} %d\n", count), file = stderr())
   }
 })())
 `;

@@ -30,7 +30,7 @@ def __serve(place)
       before.each { |name, value| ENV[name] = value }
     end
     $stdout.write("${mark} #{URI.encode_www_form(told)}\n")
-    $stderr.write("${mark}\n")
+    $stderr.write("${mark} #{count}\n")
   end
 end
 __serve(TOPLEVEL_BINDING)

@@ -38,7 +38,7 @@ it("hears every mark of one part, on each stream", () => {
   ]);
   expect(beside("stdout", Buffer.from(`${ends[0]}\n${ends[1]}\n`))).toEqual([END, END]);
   const hear = marked(MARK);
-  expect(hear("stderr", Buffer.from(`${MARK}\n`))).toEqual([]);
+  expect(hear("stderr", Buffer.from(`${MARK} 1\n`))).toEqual([]);
   const both = hear("stdout", Buffer.from(`a${MARK} count=1\nb${MARK} count=2\nc`));
   expect(both.map(({ type, text: said, execution_count: count }) => said ?? count ?? type)).toEqual([
     "a",
@@ -48,7 +48,27 @@ it("hears every mark of one part, on each stream", () => {
     2,
     "c",
   ]);
-  expect(hear("stderr", Buffer.from(`${MARK}\n`))).toEqual([END]);
+  expect(hear("stderr", Buffer.from(`${MARK} 2\n`))).toEqual([END]);
+});
+
+it("ends a cell by no mark of another one's, on either stream", () => {
+  const hear = marked(MARK);
+  // Of a cell that was over when it began to listen.
+  expect(hear("stderr", Buffer.from(`${MARK} 6\n`))).toEqual([]);
+  expect(hear("stdout", Buffer.from(`${MARK} count=7\n`))).not.toContainEqual(END);
+  expect(hear("stderr", Buffer.from(`said${MARK} 7\n`))).toMatchObject([{ text: "said" }, END]);
+  const late = marked(MARK);
+  expect(late("stdout", Buffer.from(`${MARK} count=6\n`))).not.toContainEqual(END);
+  expect(late("stderr", Buffer.from(`${MARK} 7\n`))).toEqual([]);
+  expect(late("stdout", Buffer.from(`said${MARK} count=7\n`)).at(-1)).toEqual(END);
+});
+
+it("takes the marks of a runner that numbers none on standard error, as gateways before this one start it", () => {
+  const hear = marked(MARK);
+  for (const count of [1, 2]) {
+    expect(hear("stderr", Buffer.from(`${MARK}\n`))).toEqual([]);
+    expect(hear("stdout", Buffer.from(`${MARK} count=${count}\n`)).at(-1)).toEqual(END);
+  }
 });
 
 it("takes a mark that a cell has written for text, and hears the runner's own behind it", () => {

@@ -83,26 +83,33 @@ function lineOf(text: string): Line[] {
 /**
  * A runner that knows no JSON: both streams are what they are, up to a mark on each. Behind the mark
  * on standard output stands what became of the cell, as a form of the web: how many there were, and
- * the members of one line more. Bash says its status there, which nobody asks for.
+ * the members of one line more. Behind the one on standard error stands how many there were: a cell
+ * ends when both have told of the same one.
  */
 export function marked(mark: string): Translator {
-  const cut = () => cutting(mark, /^(?: ([^ ]*))?$/, LONGEST_LINE);
-  const cuts = { stdout: cut(), stderr: cut() };
+  const cuts = {
+    stdout: cutting(mark, /^ ([^ ]*)$/, LONGEST_LINE),
+    stderr: cutting(mark, /^(?: (\d+))?$/, LONGEST_MARK),
+  };
   const decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
-  const over = { stdout: false, stderr: false };
+  const over: { stdout?: string | undefined; stderr?: string | undefined } = {};
   return (channel, data) =>
     cuts[channel](decoders[channel].write(Buffer.from(data))).flatMap((piece) => {
       if ("text" in piece) return [said(channel, piece.text)];
-      over[channel] = true;
-      const lines = becameOf(piece.behind[1] ?? "");
-      if (!over.stdout || !over.stderr) return lines;
-      over.stdout = over.stderr = false;
+      const behind = piece.behind[1] ?? UNNUMBERED;
+      const form = Object.fromEntries(new URLSearchParams(channel === "stdout" ? behind : ""));
+      over[channel] = channel === "stdout" ? form.count : behind;
+      const lines = becameOf(form);
+      if (!over.stdout || (over.stderr !== over.stdout && over.stderr !== UNNUMBERED)) return lines;
+      over.stdout = over.stderr = undefined;
       return [...lines, { type: "end_of_execution" }];
     });
 }
 
-function becameOf(form: string): Line[] {
-  const { count, type, ...members } = Object.fromEntries(new URLSearchParams(form));
+/** A runner that an older gateway has started numbers no mark on standard error: it is of any cell. */
+const UNNUMBERED = "";
+
+function becameOf({ count, type, ...members }: Readonly<Record<string, string>>): Line[] {
   const lines: Line[] = [];
   if (count) lines.push({ type: "number_of_executions", execution_count: Number(count) });
   // E2B takes the marks around a text away, whatever the language.
