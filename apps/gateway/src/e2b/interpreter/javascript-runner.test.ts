@@ -67,3 +67,21 @@ it("tells the beginning of a failure that is longer than a line may be", async (
   }
   expect(errorOf(await run(asked("throw new Error('short')")))).toMatchObject({ value: "short" });
 });
+
+it("says that a result is too long to be told, shown or returned", async () => {
+  const run = start();
+  const long = "'x'.repeat(60 << 20)";
+  const told = { name: "RangeError", value: "a result of 60 MiB is more than the 48 MiB that are told" };
+  expect(errorOf(await run(asked(long)))).toMatchObject(told);
+  expect(errorOf(await run(asked(`display(${long})`)))).toMatchObject(told);
+  expect(resultOf(await run(asked("1 + 1")))).toBe("2");
+});
+
+it("carries output of any length whole, and cuts no letter", async () => {
+  const run = start();
+  const lines = await run(asked("console.log('x' + '😀'.repeat(20 << 20))"));
+  const said = lines.filter(({ type }) => type === "stdout").map(({ text }) => String(text));
+  expect(said.reduce((sum, { length }) => sum + length, 0)).toBe(2 + 2 * (20 << 20));
+  expect(said.every((text) => text.isWellFormed())).toBe(true);
+  expect(Math.max(...said.map(({ length }) => length))).toBeLessThanOrEqual(1 << 20);
+});

@@ -16,16 +16,34 @@ const { mark } = parse(process.argv.at(-1));
 const later = setImmediate;
 const Eventually = Promise;
 let isWhole = true;
+const LONGEST_LINE = 48 << 20;
+class TooLong extends RangeError {
+  name = "RangeError";
+}
 const emit = (type, more = {}) => {
+  const line = stringify({ type, ...more });
+  if (line.length > LONGEST_LINE) {
+    throw new TooLong("a result of " + (line.length >> 20) + " MiB is more than the " + (LONGEST_LINE >> 20) + " MiB that are told");
+  }
   // A line that an interrupt has cut off is not the beginning of this one.
-  let rest = Bytes.from((isWhole ? "" : "\n") + stringify({ type, ...more }) + "\n");
+  let rest = Bytes.from((isWhole ? "" : "\n") + line + "\n");
   isWhole = false;
   while (rest.length > 0) rest = rest.subarray(writeSync(3, rest));
   isWhole = true;
 };
+const LONGEST_PIECE = 1 << 20;
+const isHalf = (text, at) => at < text.length && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800;
+const say = (name, text) => {
+  for (let at = 0, end; at < text.length; at = end) {
+    end = at + LONGEST_PIECE;
+    // A letter of two parts stays whole.
+    if (isHalf(text, end)) end -= 1;
+    emit(name, { text: text.slice(at, end) });
+  }
+};
 for (const name of ["stdout", "stderr"]) {
   process[name].write = (data, encoding, done) => {
-    emit(name, { text: typeof data === "string" ? data : Bytes.from(data).toString("utf8") });
+    say(name, typeof data === "string" ? data : Bytes.from(data).toString("utf8"));
     const told = typeof encoding === "function" ? encoding : done;
     if (told) nextTick(told);
     return true;
@@ -70,7 +88,7 @@ const settled = (code) => new Eventually((resolve, reject) => {
     reject(error);
   }
 });
-const nobody = (error) => emit("stderr", { text: "Uncaught " + inspect(error) + "\n" });
+const nobody = (error) => say("stderr", "Uncaught " + inspect(error) + "\n");
 let fail = nobody;
 // Some versions tell what a cell throws to a domain, and to nobody else.
 repl._domain?.on("error", (error) => fail(error));
@@ -92,7 +110,8 @@ const withTold = (type, tell) => {
   try {
     emit(type, tell());
   } catch (error) {
-    emit("error", { name: "Error", value: "it cannot be told", traceback: "" });
+    const told = error instanceof TooLong ? failed(error) : { name: "Error", value: "it cannot be told", traceback: "" };
+    emit("error", told);
   }
 };
 let count = 0;

@@ -71,6 +71,20 @@ it("takes the marks of a runner that numbers none on standard error, as gateways
   }
 });
 
+it("says that a line was too long to be told, and hears the next one", () => {
+  const hear = telling();
+  const part = Buffer.alloc(1 << 20, "x");
+  for (let at = 0; at < 65; at += 1) expect(hear("stdout", part)).toEqual([]);
+  const [error, ...rest] = hear("stdout", Buffer.from(`xxx\n${JSON.stringify(END)}\n`));
+  expect(error).toMatchObject({
+    type: "error",
+    name: "LineTooLong",
+    value: expect.stringContaining("64 MiB"),
+  });
+  expect(rest).toEqual([END]);
+  expect(hear("stdout", Buffer.from(`${JSON.stringify(END)}\n`))).toEqual([END]);
+});
+
 it("takes a mark that a cell has written for text, and hears the runner's own behind it", () => {
   for (const forged of [
     `${MARK} a b\n`,

@@ -16,6 +16,12 @@ export type Translator = (channel: "stdout" | "stderr", data: Uint8Array) => Lin
 const LONGEST_LINE = 64 << 20;
 /** The number behind it. */
 const LONGEST_MARK = 64;
+const LINE_TOO_LONG: Line = {
+  type: "error",
+  name: "LineTooLong",
+  value: `a line of the runner's of more than ${LONGEST_LINE >> 20} MiB was not told`,
+  traceback: "",
+};
 const TYPES = ["number_of_executions", "stdout", "stderr", "result", "error", "end_of_execution"];
 
 /**
@@ -26,6 +32,7 @@ export function telling(mark?: string): Translator {
   const decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
   let parts: string[] = [];
   let length = 0;
+  let isTooLong = false;
   const cut = mark === undefined ? undefined : cutting(mark, /^ (\d+)$/, LONGEST_MARK);
   let over = 0;
   let waiting: Line | undefined;
@@ -33,13 +40,18 @@ export function telling(mark?: string): Translator {
   function hear(text: string): Line[] {
     // Joined once per line: a long one comes in a thousand parts.
     length += text.length;
-    if (length > LONGEST_LINE) parts = [];
+    if (length > LONGEST_LINE) {
+      parts = [];
+      isTooLong = true;
+    }
     parts.push(text);
     if (!text.includes("\n")) return [];
     const lines = parts.join("").split("\n");
     parts = [lines.pop() ?? ""];
     length = parts[0]?.length ?? 0;
-    return lines.flatMap(lineOf);
+    if (!isTooLong) return lines.flatMap(lineOf);
+    isTooLong = false;
+    return [LINE_TOO_LONG, ...lines.slice(1).flatMap(lineOf)];
   }
   function release(): Line[] {
     if (!waiting || Number(waiting.of) > over) return [];
