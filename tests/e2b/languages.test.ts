@@ -104,6 +104,20 @@ describe("more languages of E2B's code interpreter", () => {
     }
   });
 
+  it.each(["perl", "ruby", "r", "java"] as const)(
+    "%s: says that a result is too long to be told, and goes on",
+    async (language) => {
+      const run = (code: string) => at.sandbox.runCode(code, { language });
+      const long = { perl: '"x" x 70_000_000', ruby: '"x" * 70_000_000', r: 'strrep("x", 7e7)' };
+      const { error, text, logs } = await run({ ...long, java: '"x".repeat(70_000_000)' }[language]);
+      const value = "a result of 66 MiB is more than the 48 MiB that are told";
+      expect({ error, text }).toMatchObject({ error: { name: "ResultTooLong", value }, text: undefined });
+      expect(logs.stdout.join("").length).toBe(0);
+      expect((await run(LANGUAGES[language].names)).error).toBeUndefined();
+      expect((await run(LANGUAGES[language].value)).text?.replace("[1] ", "")).toBe("21");
+    },
+  );
+
   it("says which program a sandbox lacks", async () => {
     const bare = await Sandbox.create({ ...at.door.options, envs: { PATH: "/nowhere" } });
     try {

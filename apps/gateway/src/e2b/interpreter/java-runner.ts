@@ -1,3 +1,5 @@
+import { LONGEST_FORM, TOO_LONG } from "./longest-form.ts";
+
 /**
  * Cells of Java, in the JDK's own shell within one process: declarations and values stay. Java offers
  * no way to change a variable of its own environment, so the map behind it is opened, for programs
@@ -43,14 +45,29 @@ class Cells {
       told.put("count", String.valueOf(++count));
       String[] words = line.split(" ");
       runWith(Arrays.stream(words).skip(1).map(word -> word.split("=", 2)).toList(), text(words[0]));
-      StringJoiner form = new StringJoiner("&");
-      told.forEach((name, value) -> form.add(name + "=" + URLEncoder.encode(value, StandardCharsets.UTF_8)));
+      // What is too long already is not made longer: there may be no memory for that.
+      refuseLonger(told.values().stream().mapToLong(String::length).sum());
+      String form = form();
+      if (refuseLonger(form.length())) form = form();
       System.out.print("${mark} " + form + "\n");
       System.out.flush();
       System.err.print("${mark} " + count + "\n");
       System.err.flush();
     }
     System.exit(0);
+  }
+
+  static boolean refuseLonger(long length) {
+    if (length <= ${LONGEST_FORM}) return false;
+    told.keySet().retainAll(Set.of("count"));
+    fail("ResultTooLong", String.format("${TOO_LONG}", length >> 20), "");
+    return true;
+  }
+
+  static String form() {
+    StringJoiner form = new StringJoiner("&");
+    told.forEach((name, value) -> form.add(name + "=" + URLEncoder.encode(value, StandardCharsets.UTF_8)));
+    return form.toString();
   }
 
   static void runWith(List<String[]> given, String code) throws ReflectiveOperationException {

@@ -1,3 +1,5 @@
+import { LONGEST_FORM, TOO_LONG } from "./longest-form.ts";
+
 /**
  * Cells of Perl. A cell is evaluated by itself, so what it declares with `my` at the start of a line
  * is declared for all cells. What the mark carries is told in `translate.ts`.
@@ -42,6 +44,10 @@ sub __cell {
 while (defined(my $line = <$__cells>)) {
   chomp $line;
   my $told = __cell($line);
+  if (length $told > ${LONGEST_FORM}) {
+    my $value = sprintf "${TOO_LONG}", length($told) >> 20;
+    $told = __form(count => $__count, type => "error", name => "ResultTooLong", value => $value, traceback => "");
+  }
   print STDOUT "${mark} $told\n";
   print STDERR "${mark} $__count\n";
 }

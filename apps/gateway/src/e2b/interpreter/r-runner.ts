@@ -1,3 +1,5 @@
+import { LONGEST_FORM, TOO_LONG } from "./longest-form.ts";
+
 /**
  * Cells of R, in the global environment. What is visible is shown: the last value of a cell as its
  * result, those before it on the way. What the mark carries is told in `translate.ts`.
@@ -13,6 +15,10 @@ invisible((function() {
     said <- rawToChar(as.raw(strtoi(substring(hex, at, at + 1L), 16L)))
     Encoding(said) <- "UTF-8"
     said
+  }
+  bytes <- function(told) sum(nchar(unlist(told), type = "bytes"))
+  tooLong <- function(bytes) {
+    list(type = "error", name = "ResultTooLong", value = sprintf("${TOO_LONG}", bytes %/% 1048576L), traceback = "")
   }
   form <- function(told) {
     values <- vapply(told, function(one) utils::URLencode(enc2utf8(paste(one, collapse = "\n")), reserved = TRUE), "")
@@ -44,7 +50,12 @@ invisible((function() {
       if (is.na(before[[name]])) Sys.unsetenv(name) else do.call(Sys.setenv, structure(list(before[[name]]), names = name))
     }
     count <- count + 1L
-    cat("${mark} ", form(c(list(count = sprintf("%d", count)), told)), "\n", sep = "")
+    # What is too long already is not made longer: that takes many times its size.
+    if (bytes(told) > ${LONGEST_FORM}) told <- tooLong(bytes(told))
+    counted <- list(count = sprintf("%d", count))
+    formed <- form(c(counted, told))
+    if (bytes(formed) > ${LONGEST_FORM}) formed <- form(c(counted, tooLong(bytes(formed))))
+    cat("${mark} ", formed, "\n", sep = "")
     flush(stdout())
     cat(sprintf("${mark} %d\n", count), file = stderr())
   }

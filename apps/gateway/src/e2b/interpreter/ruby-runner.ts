@@ -1,3 +1,5 @@
+import { LONGEST_FORM, TOO_LONG } from "./longest-form.ts";
+
 /** Cells of Ruby, all in one place, so that their names stay. What the mark carries is told in `translate.ts`. */
 export const rubyRunner = (mark: string): string => String.raw`
 require "uri"
@@ -29,7 +31,12 @@ def __serve(place)
     ensure
       before.each { |name, value| ENV[name] = value }
     end
-    $stdout.write("${mark} #{URI.encode_www_form(told)}\n")
+    form = URI.encode_www_form(told)
+    if form.bytesize > ${LONGEST_FORM}
+      value = format("${TOO_LONG}", form.bytesize >> 20)
+      form = URI.encode_www_form(count: count, type: "error", name: "ResultTooLong", value: value, traceback: "")
+    end
+    $stdout.write("${mark} #{form}\n")
     $stderr.write("${mark} #{count}\n")
   end
 end
