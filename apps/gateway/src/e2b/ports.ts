@@ -7,7 +7,7 @@ import { inwards, outwards } from "../previews/headers.ts";
 import { tunnelOf } from "../previews/tunnel.ts";
 import type { Address } from "./address.ts";
 import type { Desk } from "./desk.ts";
-import { type Exchange, header } from "./exchange.ts";
+import { type Exchange, header, whenOver } from "./exchange.ts";
 import { Unreachable } from "./failure.ts";
 import { notesOf } from "./labels.ts";
 import { trafficToken } from "./traffic.ts";
@@ -26,9 +26,9 @@ export async function servePort(exchange: Exchange, desk: Desk, address: PortAdd
   const { sandbox, maker } = await openSandbox(exchange, desk, address.sandboxId);
   facts.keyId = maker.keyId;
   const leave = ground.limits?.enter(maker.keyId);
-  if (leave) outgoing.once("close", leave);
+  if (leave) whenOver(outgoing, leave);
   const asking = await ask(exchange, sandbox, maker, address);
-  outgoing.once("close", () => asking.destroy());
+  whenOver(outgoing, () => asking.destroy());
   const answered = new Promise<typeof incoming>((resolve, reject) =>
     asking.once("response", resolve).once("error", reject),
   );

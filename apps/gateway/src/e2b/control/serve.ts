@@ -2,7 +2,7 @@ import { SandboxerError } from "@sandboxer/contract";
 import { check } from "../../rest/check.ts";
 import { authenticate } from "../../rest/guard.ts";
 import type { Desk } from "../desk.ts";
-import { answerJson, type Exchange, headersOf } from "../exchange.ts";
+import { answerJson, type Exchange, headersOf, whenOver } from "../exchange.ts";
 import { readJsonBody } from "../read-body.ts";
 import { CONTROL_ROUTES } from "./table.ts";
 
@@ -12,7 +12,7 @@ export async function serveControl(exchange: Exchange, desk: Desk): Promise<void
   const principal = await authenticate(ground.core, headersOf(exchange));
   facts.keyId = principal.keyId;
   const leave = ground.limits?.enter(principal.keyId);
-  if (leave) outgoing.once("close", leave);
+  if (leave) whenOver(outgoing, leave);
   const { route, params } = findRoute(incoming.method ?? "", url.pathname);
   facts.route = `e2b ${route.path}`;
   const body = route.body && check(route.body, await readJsonBody(incoming), "body");

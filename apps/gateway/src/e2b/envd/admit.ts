@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
 import type { Desk } from "../desk.ts";
-import { type Exchange, header } from "../exchange.ts";
+import { type Exchange, header, whenOver } from "../exchange.ts";
 import { Unreachable } from "../failure.ts";
 import { wakeOnUse } from "../wake.ts";
 import { refuseExpired, type Signed } from "./signatures.ts";
@@ -13,7 +13,7 @@ export async function admit(exchange: Exchange, desk: Desk, sandboxId: string): 
   const principal = await principalOf(exchange, desk, sandboxId);
   facts.keyId = principal.keyId;
   const leave = ground.limits?.enter(principal.keyId);
-  if (leave) outgoing.once("close", leave);
+  if (leave) whenOver(outgoing, leave);
   const sandbox = await running(exchange, desk, principal, sandboxId);
   const user = userOf(exchange);
   return { ...exchange, desk, principal, sandbox, user };

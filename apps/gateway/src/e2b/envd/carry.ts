@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Exit, Process, ProcessEvent } from "@sandboxer/contract";
 import { SandboxerError } from "@sandboxer/contract";
 import { within } from "../../rest/silence.ts";
+import { whenOver } from "../exchange.ts";
 import type { FrameStream } from "./frame.ts";
 import { silenceMs } from "./keepalive.ts";
 import type { Visit } from "./visit.ts";
@@ -29,7 +30,7 @@ export async function carry(visit: Visit, process: Process, how: Carrying): Prom
   const { ground, principal, sandbox, outgoing } = visit;
   const release = ground.processes.hold(principal, sandbox.id, process);
   const leave = () => process.detach();
-  outgoing.once("close", leave);
+  whenOver(outgoing, leave);
   const untilMs = how.timeoutMs ? Date.now() + how.timeoutMs : Number.POSITIVE_INFINITY;
   try {
     const frames = how.open();

@@ -1,5 +1,5 @@
 import type { Exchange } from "../exchange.ts";
-import { header } from "../exchange.ts";
+import { header, whenOver } from "../exchange.ts";
 import { Unreachable } from "../failure.ts";
 import { notesOf } from "../labels.ts";
 
@@ -20,7 +20,7 @@ export async function serveHealth(exchange: Exchange, sandboxId: string): Promis
   facts.route = "e2b envd /health";
   // Nobody's key asks, so none is charged with it: strangers could use up the maker's.
   const leave = ground.limits?.enter(`health ${sandboxId}`);
-  if (leave) outgoing.once("close", leave);
+  if (leave) whenOver(outgoing, leave);
   if (sandbox.state !== "running") throw Unreachable.notFound(sandboxId);
   outgoing.writeHead(204).end();
   return true;

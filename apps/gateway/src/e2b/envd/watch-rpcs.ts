@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { SandboxerError } from "@sandboxer/contract";
 import { z } from "zod";
 import { within } from "../../rest/silence.ts";
+import { whenOver } from "../exchange.ts";
 import { silenceMs } from "./keepalive.ts";
 import { type Rpc, streaming, unary } from "./rpc.ts";
 import type { Visit } from "./visit.ts";
@@ -51,7 +52,7 @@ const watcherRequest = z.object({ watcherId: z.string().max(64) });
 export const watchRpcs: Readonly<Record<string, Rpc>> = {
   "/filesystem.Filesystem/WatchDir": streaming(watchRequest, async (visit, asked, open) => {
     const watching = await openWatch(visit, asked);
-    visit.outgoing.once("close", () => watching.close());
+    whenOver(visit.outgoing, () => watching.close());
     const frames = open();
     await frames.send({ start: {} });
     const iterator = watching.events[Symbol.asyncIterator]();

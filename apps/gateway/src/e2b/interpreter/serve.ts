@@ -3,7 +3,7 @@ import { z } from "zod";
 import { check } from "../../rest/check.ts";
 import { within } from "../../rest/silence.ts";
 import type { Desk } from "../desk.ts";
-import { answerJson, type Exchange, header, room } from "../exchange.ts";
+import { answerJson, type Exchange, header, room, whenOver } from "../exchange.ts";
 import { openSandbox } from "../ports.ts";
 import { readJsonBody } from "../read-body.ts";
 import type { Context } from "./context.ts";
@@ -33,7 +33,7 @@ export async function serveInterpreter(exchange: Exchange, desk: Desk, sandboxId
   const principal = token === undefined ? maker : await ground.core.enterAccess(sandbox.id, token);
   facts.keyId = principal.keyId;
   const leave = ground.limits?.enter(principal.keyId);
-  if (leave) outgoing.once("close", leave);
+  if (leave) whenOver(outgoing, leave);
   const { contexts } = desk;
   const [, id = "", restart] = CONTEXT_PATH.exec(url.pathname) ?? [];
   switch (`${incoming.method} ${id ? "/contexts/{id}" : url.pathname}${restart ?? ""}`) {
@@ -81,7 +81,7 @@ async function execute(
   // What cannot begin at all is refused with a status of its own.
   await context.begin(principal);
   const left = new AbortController();
-  outgoing.once("close", () => left.abort());
+  whenOver(outgoing, () => left.abort());
   const lines = context.run(principal, { code: asked.code, env: asked.env_vars ?? {} }, left.signal);
   outgoing.writeHead(200, { "content-type": "application/x-ndjson" }).flushHeaders();
   let waiting = lines.next();

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { check } from "../../rest/check.ts";
 import type { Address } from "../address.ts";
 import type { Desk } from "../desk.ts";
-import { answerJson, type Exchange, header } from "../exchange.ts";
+import { answerJson, type Exchange, header, whenOver } from "../exchange.ts";
 import { readJsonBody } from "../read-body.ts";
 import { VOLUME_ROOT } from "./keepers.ts";
 
@@ -98,7 +98,7 @@ export async function serveVolume(
   const principal = await ground.core.enterAccess(volumeId, token);
   facts.keyId = principal.keyId;
   const leave = ground.limits?.enter(principal.keyId);
-  if (leave) outgoing.once("close", leave);
+  if (leave) whenOver(outgoing, leave);
   const way = WAYS[`${incoming.method} ${what}`];
   if (!way) throw new SandboxerError("not_found", "this gateway has no such route");
   const query = check(querySchema, Object.fromEntries(url.searchParams), "query") as z.output<
