@@ -80,4 +80,15 @@ while not os.path.exists("/tmp/go"):
     expect((await sandbox.runCode("20 + 1")).text).toBe("21");
     await sandbox.kill();
   });
+
+  it("outlives a sandbox that ends while a client does not read what its cell says", async () => {
+    const sandbox = await Sandbox.create(door.options);
+    const code = "import time; display('x' * (40 << 20)); time.sleep(600)";
+    const socket = await cell(sandbox, code);
+    await once(socket, "readable");
+    await sleep(1_500);
+    await sandbox.kill();
+    await sleep(100);
+    socket.resetAndDestroy();
+  });
 });

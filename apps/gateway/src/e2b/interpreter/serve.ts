@@ -90,8 +90,9 @@ async function execute(
     const came = await within(KEEPALIVE_MS, waiting);
     if (came?.done) break;
     if (!outgoing.destroyed) outgoing.write(`${inAscii(came?.value ?? { type: "keepalive" })}\n`);
-    if (came) waiting = lines.next();
     await room(outgoing);
+    // Asked for only when it is waited for: a failure that nobody hears would end the gateway.
+    if (came) waiting = lines.next();
   }
   outgoing.end();
 }
