@@ -53,47 +53,60 @@ export function createContexts(core: Core): Contexts {
     if (known.size > MOST_SANDBOXES) known.delete([...known.keys()][0] as string);
     return looked;
   }
-  async function make(
+  async function makeAmong(
+    all: Context[],
     principal: Principal,
     sandboxId: string,
-    language: string,
-    cwd: string,
+    { language, cwd }: { readonly language: string; readonly cwd: string },
   ): Promise<Context> {
-    const all = await list(principal, sandboxId);
     if (all.length >= MOST_CONTEXTS) {
       throw new SandboxerError("rate_limited", `a sandbox has at most ${MOST_CONTEXTS} contexts`);
     }
     const facts = { id: randomUUID(), cwd, mayRun: false };
     const made = createContext(core, sandboxId, languageOf(language), facts);
-    await made.begin(principal);
+    // It is there before it has begun: whoever asks for its language meanwhile gets the same one.
     all.push(made);
+    try {
+      await made.begin(principal);
+    } catch (error) {
+      takeOut(all, made.id);
+      throw error;
+    }
     return made;
   }
   async function byId(principal: Principal, sandboxId: string, id: string): Promise<Context> {
     const found = (await list(principal, sandboxId)).find((context) => context.id === id);
     if (found) return found;
-    throw new SandboxerError("not_found", `Context ${id.slice(0, 64)} not found`);
+    throw absent(id);
   }
   return {
     list,
-    make,
+    async make(principal, sandboxId, language, cwd) {
+      return makeAmong(await list(principal, sandboxId), principal, sandboxId, { language, cwd });
+    },
     async find(principal, sandboxId, { id, language = "python" }) {
       if (id !== undefined) return byId(principal, sandboxId, id);
       const { name } = languageOf(language);
       const all = await list(principal, sandboxId);
       const own = all.find((context) => context.language === name && context.cwd === HOME);
-      return own ?? make(principal, sandboxId, name, HOME);
+      return own ?? makeAmong(all, principal, sandboxId, { language: name, cwd: HOME });
     },
     async remove(principal, sandboxId, id) {
-      (await byId(principal, sandboxId, id)).restart(principal);
-      const all = await list(principal, sandboxId);
-      all.splice(
-        all.findIndex((context) => context.id === id),
-        1,
-      );
+      const removed = takeOut(await list(principal, sandboxId), id);
+      if (!removed) throw absent(id);
+      removed.restart(principal);
     },
     forget: (sandboxId) => void known.delete(sandboxId),
   };
+}
+
+function takeOut(all: Context[], id: string): Context | undefined {
+  const at = all.findIndex((context) => context.id === id);
+  return at < 0 ? undefined : all.splice(at, 1)[0];
+}
+
+function absent(id: string): SandboxerError {
+  return new SandboxerError("not_found", `Context ${id.slice(0, 64)} not found`);
 }
 
 /** The same for every gateway. */
