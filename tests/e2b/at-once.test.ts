@@ -41,4 +41,17 @@ describe("what E2B's clients ask for at once", () => {
     expect(left).toContain(other.id);
     expect(left).not.toContain(one.id);
   });
+
+  it("opens no more watchers than there may be", async () => {
+    const { envdAccessToken: token } = sandbox as unknown as { readonly envdAccessToken: string };
+    const headers = {
+      "e2b-sandbox-id": sandbox.sandboxId,
+      "x-access-token": token,
+      "content-type": "application/json",
+    };
+    const asked = { method: "POST", headers, body: JSON.stringify({ path: "/tmp" }) };
+    const url = `${door.url}/filesystem.Filesystem/CreateWatcher`;
+    const answers = await Promise.all(Array.from({ length: 100 }, () => fetch(url, asked)));
+    expect(answers.filter(({ ok }) => ok)).toHaveLength(64);
+  });
 });

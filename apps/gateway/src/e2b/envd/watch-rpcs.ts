@@ -47,6 +47,12 @@ function find(visit: Visit, id: string): Watcher {
   throw new SandboxerError("not_found", `watcher with id ${id} not found`);
 }
 
+function refuseMore(visit: Visit): void {
+  const mine = [...watchersOf(visit).keys()].filter((name) => name.startsWith(nameOf(visit, "")));
+  if (mine.length < MOST_WATCHERS) return;
+  throw new SandboxerError("rate_limited", `at most ${MOST_WATCHERS} watchers at once`);
+}
+
 const watcherRequest = z.object({ watcherId: z.string().max(64) });
 
 export const watchRpcs: Readonly<Record<string, Rpc>> = {
@@ -66,11 +72,16 @@ export const watchRpcs: Readonly<Record<string, Rpc>> = {
   }),
   "/filesystem.Filesystem/CreateWatcher": unary(watchRequest, async (visit, asked) => {
     const known = watchersOf(visit);
-    const mine = [...known.keys()].filter((name) => name.startsWith(nameOf(visit, "")));
-    if (mine.length >= MOST_WATCHERS) {
-      throw new SandboxerError("rate_limited", `at most ${MOST_WATCHERS} watchers at once`);
+    refuseMore(visit);
+    const watching = await openWatch(visit, asked);
+    try {
+      // Others may have been opened meanwhile.
+      refuseMore(visit);
+    } catch (error) {
+      watching.close();
+      throw error;
     }
-    const watcher: Watcher = { watching: await openWatch(visit, asked), events: [] };
+    const watcher: Watcher = { watching, events: [] };
     const watcherId = randomUUID();
     known.set(nameOf(visit, watcherId), watcher);
     void gather(watcher, () => known.delete(nameOf(visit, watcherId)));
