@@ -24,22 +24,36 @@ export async function* readFrames(
   source: AsyncIterable<Uint8Array>,
   maximumBytes: number,
 ): AsyncGenerator<unknown> {
-  let held = Buffer.alloc(0);
+  // Put together once for each message, however small the parts are that it comes in.
+  let parts: Uint8Array[] = [];
+  let bytes = 0;
+  let wanted = HEAD_BYTES;
   for await (const part of source) {
-    held = Buffer.concat([held, part]);
-    while (held.length >= HEAD_BYTES) {
+    parts.push(part);
+    bytes += part.length;
+    while (bytes >= wanted) {
+      const held = joined(parts);
       const length = held.readUInt32BE(1);
       if (length > maximumBytes) {
         throw new SandboxerError("payload_too_large", `a message has at most ${maximumBytes} bytes here`);
       }
-      if (held.length < HEAD_BYTES + length) break;
-      const frame = held.subarray(0, HEAD_BYTES + length);
-      held = held.subarray(HEAD_BYTES + length);
+      const end = HEAD_BYTES + length;
+      const isWhole = held.length >= end;
+      const rest = isWhole ? held.subarray(end) : held;
+      parts = rest.length > 0 ? [rest] : [];
+      bytes = rest.length;
+      wanted = isWhole ? HEAD_BYTES : end;
       // What a client says at its end is nothing that concerns us.
-      if (frame.readUInt8(0) !== END_OF_STREAM) yield readFrame(frame);
+      if (isWhole && held.readUInt8(0) !== END_OF_STREAM) yield readFrame(held.subarray(0, end));
     }
   }
-  if (held.length > 0) throw refuse("it is cut off");
+  if (bytes > 0) throw refuse("it is cut off");
+}
+
+function joined(parts: readonly Uint8Array[]): Buffer {
+  const [first] = parts;
+  if (parts.length > 1 || !first) return Buffer.concat(parts);
+  return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
 }
 
 /** The one message of a request to a server stream. */
