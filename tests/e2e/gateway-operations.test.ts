@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { request } from "node:https";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -149,6 +150,29 @@ describe("a gateway in operation", () => {
         })
         .toBe(200);
       for (const { body } of streams) await body?.cancel().catch(() => {});
+    } finally {
+      await stop();
+    }
+  });
+
+  it("counts none whose client left before its answer began", async () => {
+    const { url, apiKey, client, stop } = await start([], "limits: { concurrent: 2 }");
+    try {
+      const sandbox = await client.sandboxes.create({ ttlMs: 600_000 });
+      const { host, hostname, port } = new URL(url);
+      const body = JSON.stringify({ argv: ["sleep", "500"] });
+      const begun = async (count: number) =>
+        expect.poll(async () => (await sandbox.processes()).length).toBe(count);
+      for (let count = 1; count <= 2; count += 1) {
+        const leaving = connect(Number(port), hostname);
+        const head = `POST /v1/sandboxes/${sandbox.id}/exec HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${apiKey}`;
+        const words = `${head}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+        await new Promise((resolve) => leaving.write(words, resolve));
+        leaving.resetAndDestroy();
+        await begun(count);
+      }
+      expect(await client.whoami()).toMatchObject({ keyId: expect.any(String) });
+      await sandbox.destroy();
     } finally {
       await stop();
     }

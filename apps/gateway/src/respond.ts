@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Answered, type App, type Body, pulledFrom } from "./exchange.ts";
 import { askedOf, discardRest } from "./incoming.ts";
+import { whenOver } from "./when-over.ts";
 
 /** Each write wakes the client's process, which costs more than most answers take to make. */
 const HEAD_ALONE_AFTER_MS = 4;
@@ -34,7 +35,7 @@ export async function respond(app: App, incoming: IncomingMessage, outgoing: Ser
 async function send(body: Exclude<Body, string>, outgoing: ServerResponse): Promise<void> {
   const pulled = pulledFrom(body);
   const leave = () => pulled.cancel();
-  outgoing.once("close", leave);
+  whenOver(outgoing, leave);
   // What is there soon leaves together with the head; a head alone does not wait for long.
   const flushing = setTimeout(() => outgoing.flushHeaders(), HEAD_ALONE_AFTER_MS);
   try {

@@ -32,12 +32,6 @@ export function answerJson(outgoing: ServerResponse, status: number, body: unkno
   outgoing.writeHead(status, { ...headers, ...more }).end(text);
 }
 
-/** Calls when the answer is out or the client has left: at once where that was before anybody asked. */
-export function whenOver(outgoing: ServerResponse, done: () => void): void {
-  if (outgoing.closed) done();
-  else outgoing.once("close", done);
-}
-
 /** Waits until the client has taken what was written, or has left. */
 export function room(outgoing: ServerResponse): Promise<void> {
   if (outgoing.destroyed || !outgoing.writableNeedDrain) return Promise.resolve();

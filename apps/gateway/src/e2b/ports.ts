@@ -5,9 +5,10 @@ import { type Principal, type Sandbox, SandboxerError } from "@sandboxer/contrac
 import type { Core } from "@sandboxer/core";
 import { inwards, outwards } from "../previews/headers.ts";
 import { tunnelOf } from "../previews/tunnel.ts";
+import { whenOver } from "../when-over.ts";
 import type { Address } from "./address.ts";
 import type { Desk } from "./desk.ts";
-import { type Exchange, header, whenOver } from "./exchange.ts";
+import { type Exchange, header } from "./exchange.ts";
 import { Unreachable } from "./failure.ts";
 import { notesOf } from "./labels.ts";
 import { trafficToken } from "./traffic.ts";

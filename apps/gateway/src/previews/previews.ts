@@ -7,6 +7,7 @@ import { createReport, type ErrorBody } from "../rest/failure.ts";
 import { type Allowed, refusalOfHost } from "../rest/guard.ts";
 import type { Ground } from "../rest/route.ts";
 import { refuseUpgrade } from "../sockets/refuse.ts";
+import { whenOver } from "../when-over.ts";
 import type { PreviewAddress } from "./address.ts";
 import { inwards, outwards } from "./headers.ts";
 import { tunnelOf } from "./tunnel.ts";
@@ -67,9 +68,9 @@ export function createPreviews(
           return void outgoing.writeHead(303, { ...headers, "referrer-policy": "no-referrer" }).end();
         }
         const leave = limits?.enter(visit.entry.principal.keyId);
-        if (leave) outgoing.once("close", leave);
+        if (leave) whenOver(outgoing, leave);
         const asking = await ask({ address, visit, incoming }, framing(incoming));
-        outgoing.once("close", () => asking.destroy());
+        whenOver(outgoing, () => asking.destroy());
         const answered = answerOf(asking);
         pipeline(incoming, asking).catch(() => {});
         const answer = await answered;
@@ -93,7 +94,7 @@ export function createPreviews(
       try {
         const visit = await admit(core, address, incoming, openly);
         const leave = limits?.enter(visit.entry.principal.keyId);
-        if (leave) socket.once("close", leave);
+        if (leave) whenOver(socket, leave);
         const upgrade = { connection: "Upgrade", upgrade: incoming.headers.upgrade };
         const asking = await ask({ address, visit, incoming }, upgrade);
         const { answer, far, first } = await upgradeOf(asking);

@@ -17,6 +17,7 @@ import { createReport, type Report } from "../rest/failure.ts";
 import { noSuchRoute } from "../rest/find-route.ts";
 import { type Allowed, authenticate, refusalOf } from "../rest/guard.ts";
 import type { Ground } from "../rest/route.ts";
+import { whenOver } from "../when-over.ts";
 import { serveExecSocket } from "./exec-socket.ts";
 import { refuseUpgrade } from "./refuse.ts";
 
@@ -62,7 +63,7 @@ export function createSockets(ground: Ground, log: Log, allowed: Allowed): Socke
     }
     refuseMalformed(incoming);
     const leave = ground.limits?.enter(principal.keyId);
-    if (leave) socket.once("close", leave);
+    if (leave) whenOver(socket, leave);
     server.handleUpgrade(incoming, socket, head, (webSocket) => {
       keepAlive(webSocket);
       void serveExecSocket(webSocket, { ground, principal, sandbox, report });

@@ -1,8 +1,9 @@
 import { SandboxerError } from "@sandboxer/contract";
 import { check } from "../../rest/check.ts";
 import { authenticate } from "../../rest/guard.ts";
+import { whenOver } from "../../when-over.ts";
 import type { Desk } from "../desk.ts";
-import { answerJson, type Exchange, headersOf, whenOver } from "../exchange.ts";
+import { answerJson, type Exchange, headersOf } from "../exchange.ts";
 import { readJsonBody } from "../read-body.ts";
 import { CONTROL_ROUTES } from "./table.ts";
 

@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
 import { type Principal, type Sandbox, SandboxerError } from "@sandboxer/contract";
+import { whenOver } from "../../when-over.ts";
 import type { Desk } from "../desk.ts";
-import { type Exchange, header, whenOver } from "../exchange.ts";
+import { type Exchange, header } from "../exchange.ts";
 import { Unreachable } from "../failure.ts";
 import { wakeOnUse } from "../wake.ts";
 import { refuseExpired, type Signed } from "./signatures.ts";

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Exit, Process, ProcessEvent } from "@sandboxer/contract";
 import { SandboxerError } from "@sandboxer/contract";
 import { within } from "../../rest/silence.ts";
-import { whenOver } from "../exchange.ts";
+import { whenOver } from "../../when-over.ts";
 import type { FrameStream } from "./frame.ts";
 import { silenceMs } from "./keepalive.ts";
 import type { Visit } from "./visit.ts";

@@ -1,5 +1,6 @@
+import { whenOver } from "../../when-over.ts";
 import type { Exchange } from "../exchange.ts";
-import { header, whenOver } from "../exchange.ts";
+import { header } from "../exchange.ts";
 import { Unreachable } from "../failure.ts";
 import { notesOf } from "../labels.ts";
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { SandboxerError } from "@sandboxer/contract";
 import { z } from "zod";
 import { within } from "../../rest/silence.ts";
-import { whenOver } from "../exchange.ts";
+import { whenOver } from "../../when-over.ts";
 import { silenceMs } from "./keepalive.ts";
 import { type Rpc, streaming, unary } from "./rpc.ts";
 import type { Visit } from "./visit.ts";

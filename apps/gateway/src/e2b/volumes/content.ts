@@ -4,9 +4,10 @@ import { pipeline } from "node:stream/promises";
 import { type FileEntry, type Files, SandboxerError } from "@sandboxer/contract";
 import { z } from "zod";
 import { check } from "../../rest/check.ts";
+import { whenOver } from "../../when-over.ts";
 import type { Address } from "../address.ts";
 import type { Desk } from "../desk.ts";
-import { answerJson, type Exchange, header, whenOver } from "../exchange.ts";
+import { answerJson, type Exchange, header } from "../exchange.ts";
 import { readJsonBody } from "../read-body.ts";
 import { VOLUME_ROOT } from "./keepers.ts";
 
