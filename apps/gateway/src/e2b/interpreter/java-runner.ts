@@ -137,10 +137,13 @@ class Cells {
 }
 `;
 
-/** Java reads a program's text from a file, in which it looks around: one without a name stands for it. */
+/**
+ * Java reads a program's text from a file, in which it looks around: one without a name stands for it.
+ * It cannot see the sandbox's limit of memory, and its usual collector would take what the machine has.
+ */
 export const WITH_SOURCE = [
   "/bin/bash",
   "-c",
-  'file=$(mktemp) && printf %s "$1" >"$file" && exec 3<"$file" && rm "$file" && shift && exec java -Dfile.encoding=UTF-8 --add-opens java.base/java.lang=ALL-UNNAMED --add-modules jdk.jshell --source 17 /dev/fd/3 "$@"',
+  'file=$(mktemp) && printf %s "$1" >"$file" && exec 3<"$file" && rm "$file" && shift && exec java -XX:+UseSerialGC -Dfile.encoding=UTF-8 --add-opens java.base/java.lang=ALL-UNNAMED --add-modules jdk.jshell --source 17 /dev/fd/3 "$@"',
   "bash",
 ] as const;
