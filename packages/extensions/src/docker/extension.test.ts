@@ -34,3 +34,17 @@ it.each([
   });
   await expect(extension.attach(newSandboxId(), context)).rejects.toMatchObject({ code });
 });
+
+it("RE-4 lists the others while the daemon removes one, whose name is gone already", async () => {
+  const ref = newSandboxId();
+  const labels = (sandboxId: string) => ({
+    "dev.sandboxer.sandbox": sandboxId,
+    "dev.sandboxer.created-at-ms": "1",
+  });
+  const containers = [
+    { State: "running", Names: null, Labels: labels(newSandboxId()) },
+    { State: "running", Names: [`/sandboxer-${ref}`], Labels: labels(ref) },
+  ];
+  const extension = await extensionOn((_, answer) => void answer.end(JSON.stringify(containers)));
+  expect((await extension.list(context)).map((box) => box.ref)).toEqual([ref]);
+});

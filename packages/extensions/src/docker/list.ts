@@ -6,8 +6,8 @@ import { RUNTIMES } from "./runtime.ts";
 
 interface Listed {
   readonly State: string;
-  /** With a slash before each. */
-  readonly Names: readonly string[];
+  /** With a slash before each; none while the daemon removes it. */
+  readonly Names: readonly string[] | null;
   readonly Labels: Readonly<Record<string, string>>;
 }
 
@@ -30,7 +30,7 @@ export async function listContainers(
   const containers = expectStatus(answer, "listing containers", 200).body as Listed[];
   return containers
     .filter(({ Labels }) => (Labels[LABEL.extension] ?? RUNTIMES.runc.id) === extensionId)
-    .filter(({ Names, Labels }) => Names.includes(`/${nameOf(Labels[LABEL.sandbox] ?? "")}`))
+    .filter(({ Names, Labels }) => Names?.includes(`/${nameOf(Labels[LABEL.sandbox] ?? "")}`))
     .filter(({ State }) => State === "running" || State === "created" || State === "paused")
     .map(({ Labels }) => ({
       ref: Labels[LABEL.sandbox] ?? "",
