@@ -23,8 +23,12 @@ export async function serveExecSocket(socket: WebSocket, call: Call): Promise<vo
   try {
     const process = await open(call, await firstMessage(inbox));
     const release = ground.processes.hold(principal, sandbox, process);
+    // Who left meanwhile is not heard of again.
+    if (socket.readyState !== socket.OPEN) {
+      release();
+      return process.detach();
+    }
     socket.once("close", release);
-    if (socket.readyState !== socket.OPEN) return process.detach();
     const resize = (size: { cols: number; rows: number }) =>
       ground.core.resize(principal, sandbox, process.id, size);
     await serveSession(socket, inbox, { process, resize, report });
