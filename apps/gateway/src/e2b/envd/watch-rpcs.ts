@@ -62,12 +62,14 @@ export const watchRpcs: Readonly<Record<string, Rpc>> = {
     const frames = open();
     await frames.send({ start: {} });
     const iterator = watching.events[Symbol.asyncIterator]();
-    let waiting = iterator.next();
+    let waiting: ReturnType<typeof iterator.next> | undefined;
     while (!visit.outgoing.destroyed) {
+      // Asked for only when it is waited for: a failure that nobody hears would end the gateway.
+      waiting ??= iterator.next();
       const came = await within(silenceMs(visit), waiting);
       if (came?.done) return;
+      if (came) waiting = undefined;
       await frames.send(came ? { filesystem: came.value } : { keepalive: {} });
-      if (came) waiting = iterator.next();
     }
   }),
   "/filesystem.Filesystem/CreateWatcher": unary(watchRequest, async (visit, asked) => {
