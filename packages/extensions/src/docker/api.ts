@@ -13,8 +13,8 @@ export interface Answer {
 }
 
 export interface DockerApi {
-  /** Any status is an answer; only a daemon that cannot be reached, or does not answer, throws. */
-  call(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** Any status is an answer; only a daemon that cannot be reached, or does not answer in time, throws. */
+  call(method: string, path: string, body?: unknown, withinMs?: number): Promise<Answer>;
   /** An answer that comes line by line over a long time; resolves with its status at its end. */
   stream(method: string, path: string, hear: (line: string) => void, signal?: AbortSignal): Promise<number>;
 }
@@ -44,7 +44,7 @@ export function openDockerApi(socketPath: string, patienceMs = PATIENCE_MS): Doc
       });
     },
 
-    async call(method, path, body) {
+    async call(method, path, body, withinMs = patienceMs) {
       if (!existsSync(socketPath)) throw missing();
       // Loaded by need: it takes a short command longer than all else here.
       const { request } = await import("node:http");
@@ -62,7 +62,7 @@ export function openDockerApi(socketPath: string, patienceMs = PATIENCE_MS): Doc
           answer.once("error", unreachable);
           answer.once("end", () => resolve({ status: answer.statusCode ?? 0, body: parse(parts) }));
         });
-        const timer = setTimeout(() => asking.destroy(silent(socketPath)), patienceMs);
+        const timer = setTimeout(() => asking.destroy(silent(socketPath)), withinMs);
         asking.on("error", unreachable).once("close", () => clearTimeout(timer));
         if (payload !== undefined) {
           asking.setHeader("content-type", "application/json");

@@ -2,10 +2,22 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newRowId, newSandboxId } from "@sandboxer/contract";
-import { expect, it, onTestFinished } from "vitest";
+import { DEFAULT_RESOURCES, newRowId, newSandboxId, type SandboxSpec } from "@sandboxer/contract";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { createDockerExtension } from "./extension.ts";
 
+const SPEC: SandboxSpec = {
+  schema: 1,
+  image: { kind: "host" },
+  isolation: "process",
+  persistence: "ephemeral",
+  network: { egress: "deny" },
+  resources: DEFAULT_RESOURCES,
+  limits: "best-effort",
+  env: {},
+  labels: {},
+  ttlMs: 900_000,
+};
 const context = { installationId: newRowId("ins"), orgId: newRowId("org") };
 
 /** On a daemon that answers as it is told. */
@@ -47,4 +59,24 @@ it("RE-4 lists the others while the daemon removes one, whose name is gone alrea
   ];
   const extension = await extensionOn((_, answer) => void answer.end(JSON.stringify(containers)));
   expect((await extension.list(context)).map((box) => box.ref)).toEqual([ref]);
+});
+
+it("RE-6 gives a daemon time that copies an image before it has made a container", async () => {
+  const { promise: asked, resolve: hear } = Promise.withResolvers<() => void>();
+  const extension = await extensionOn((_, answer) => {
+    answer.statusCode = 500;
+    hear(() => answer.end('{"message":"copied"}'));
+  });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const image = { kind: "oci", ref: "made:1" } as const;
+  const creating = extension.create({ ...SPEC, image }, { ...context, sandboxId: newSandboxId() });
+  const refused = expect(creating).rejects.toMatchObject({
+    code: "extension_failed",
+    message: expect.stringContaining("copied"),
+  });
+  const answer = await asked;
+  await vi.advanceTimersByTimeAsync(300_000);
+  answer();
+  await refused;
 });

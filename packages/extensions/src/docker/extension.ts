@@ -35,6 +35,8 @@ export interface DockerOptions {
   readonly runtime?: Runtime;
 }
 
+/** A daemon whose storage has no layers copies the whole image first, and says nothing meanwhile. */
+const MADE_WITHIN_MS = 600_000;
 const STARTS_WITHIN_MS = 30_000;
 const ENDS_WITHIN_MS = 30_000;
 const NOTICES_WITHIN_MS = 2_000;
@@ -79,7 +81,7 @@ export function createDockerExtension(options: DockerOptions): Extension {
       const ref = context.sandboxId;
       const socketDir = await sockets.make(ref);
       const description = describeContainer({ ...spec, image }, context, { boxdPath, socketDir, runtime });
-      const make = () => api.call("POST", `/containers/create?name=${nameOf(ref)}`, description);
+      const make = () => order(api, `create?name=${nameOf(ref)}`, description);
       let made = await make();
       if (made.status === 404) {
         await pullImage(api, { ref: image.ref, registries, ...context });
@@ -88,7 +90,7 @@ export function createDockerExtension(options: DockerOptions): Extension {
       // Asked twice with the same id there is still one container, and it is this one.
       if (made.status === 409) return attach(ref);
       expectStatus(made, "creating a container", 201);
-      expectStatus(await api.call("POST", `/containers/${nameOf(ref)}/start`), "starting it", 204, 304);
+      expectStatus(await order(api, `${nameOf(ref)}/start`), "starting it", 204, 304);
       const connection = await listening(ref, connect);
       if (copied) await mirrors.begin(ref, copied, connection);
       return boxOf(ref, connection, bestEffort);
@@ -122,6 +124,9 @@ export function createDockerExtension(options: DockerOptions): Extension {
     async close() {},
   };
 }
+
+const order = (api: DockerApi, path: string, body?: unknown) =>
+  api.call("POST", `/containers/${path}`, body, MADE_WITHIN_MS);
 
 async function goneSoon(api: DockerApi, ref: string): Promise<void> {
   for (const deadline = Date.now() + ENDS_WITHIN_MS; await exists(api, ref); await sleep(10)) {
