@@ -3,21 +3,29 @@
 use super::{checked, descriptor};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::rc::Rc;
 
 /// Where such bytes are while they are in neither.
 pub struct Pipe {
     out: OwnedFd,
     into: OwnedFd,
     held: usize,
+    /// What the kernel has given: users have only so much room in pipes.
+    pub room: usize,
+    /// For whoever counts some of them while they are there.
+    pub counted: Option<Rc<()>>,
 }
 
 impl Pipe {
     pub fn new(room: usize) -> io::Result<Pipe> {
         let (out, into) = descriptor::pipe()?;
-        // A smaller one carries as well, in more turns: users have only so much room in pipes.
         // SAFETY: takes no pointers.
-        unsafe { libc::fcntl(into.as_raw_fd(), libc::F_SETPIPE_SZ, room as libc::c_int) };
-        Ok(Pipe { out, into, held: 0 })
+        let given = unsafe {
+            libc::fcntl(into.as_raw_fd(), libc::F_SETPIPE_SZ, room as libc::c_int);
+            libc::fcntl(into.as_raw_fd(), libc::F_GETPIPE_SZ)
+        };
+        let room = usize::try_from(given).unwrap_or(0);
+        Ok(Pipe { out, into, held: 0, room, counted: None })
     }
 
     pub fn is_empty(&self) -> bool {
