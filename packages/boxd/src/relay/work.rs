@@ -173,10 +173,12 @@ impl Relay {
                 }));
             }
         }
-        match tunnel.target.filter(|_| tunnel.left_first) {
-            _ if reason != "done" => tunnel.reset_unless_told(),
-            Some(target) => self.vessels.shares.keep(tunnel.place, target, Instant::now()),
-            None => {}
+        if reason != "done" {
+            tunnel.reset_unless_told();
+        }
+        // Broken off or not: the far side may have said its last word before, and then a reset frees no port.
+        if let Some(target) = tunnel.target.filter(|_| tunnel.left_first) {
+            self.vessels.shares.keep(tunnel.place, target, Instant::now());
         }
         if self.purses.has_news {
             self.tell_of_purses();

@@ -62,7 +62,7 @@ export function openUpstream(destination: Destination, trust: SecureContext, ser
     ? new Agent({ keepAlive: true, maxSockets: 1, maxCachedSessions: 0 })
     : new PlainAgent({ keepAlive: true, maxSockets: 1 });
   const lookup = judged(destination.addresses);
-  /** In the clear; through TLS making one takes so long that a minute of them does not use up the ports. */
+  /** In the clear; one below TLS cannot be reached, and ends in order. */
   const sockets = new Set<Socket>();
   const tls = isTls ? { secureContext: trust, servername, ALPNProtocols: HTTP_1 } : {};
   return {
