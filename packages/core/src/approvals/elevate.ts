@@ -5,12 +5,12 @@ import {
   newRowId,
   type Principal,
   type Sandbox,
-  SandboxerError,
 } from "@sandboxer/contract";
 import { refuseGuest } from "../attachments/acting.ts";
 import type { House } from "../house.ts";
 import { claimOf, type Once } from "../idempotency.ts";
 import { tellGuard } from "../network/terms.ts";
+import { wayOutOf } from "../network/way-out.ts";
 import { parse } from "../parse.ts";
 import { answerPlanned } from "../planned.ts";
 import { authorize } from "../policy/authorize.ts";
@@ -47,7 +47,7 @@ async function askFor(
 ): Promise<Approval> {
   const { rules, durationMs, reason } = parse(elevateBodySchema, body);
   const { sandbox } = await locate(house, principal, "sandbox.elevate", idOrName, ["running", "paused"]);
-  refuseSealed(sandbox);
+  wayOutOf(sandbox);
   const { orgId, id: principalId, kind = "agent", lineage } = principal;
   const createdAtMs = house.clock.nowMs();
   const approval = await house.store.askApproval({
@@ -70,16 +70,9 @@ export async function endElevations(house: House, principal: Principal, idOrName
   authorize(principal.chain, "sandbox.elevate");
   const { sandbox } = await locate(house, principal, "sandbox.elevate", idOrName, ["running", "paused"]);
   await refuseGuest(house, principal, sandbox);
-  refuseSealed(sandbox);
+  wayOutOf(sandbox);
   const atMs = house.clock.nowMs();
   await house.store.endElevations({ sandboxId: sandbox.id, principalId: principal.id, atMs });
   await tellGuard(house, sandbox);
   return sandbox;
-}
-
-function refuseSealed({ spec }: Sandbox): void {
-  if (spec.network.egress === "guarded") return;
-  throw new SandboxerError("invalid_state", "this sandbox was made without a way out, and gets none later", {
-    hint: "Make one that has: `sandboxer create --allow HOST`, or `network` of a create.",
-  });
 }

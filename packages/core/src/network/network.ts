@@ -20,6 +20,7 @@ import { authorizeNetwork, narrowNetwork } from "./narrow.ts";
 import { proposeRules } from "./propose.ts";
 import { protectAgain } from "./protect.ts";
 import { tellGuard } from "./terms.ts";
+import { wayOutOf } from "./way-out.ts";
 
 /** The rules from now on. Connections that lose theirs are closed. */
 export async function changeNetwork(
@@ -32,18 +33,10 @@ export async function changeNetwork(
   const asked = parse(guardedNetworkSchema, body);
   const { sandbox } = await locate(house, principal, "sandbox.network", idOrName, ["running", "paused"]);
   await refuseGuest(house, principal, sandbox);
-  if (sandbox.spec.network.egress !== "guarded") {
-    throw new SandboxerError(
-      "invalid_state",
-      "this sandbox was made without a way out, and gets none later",
-      {
-        hint: "Make one that has: `sandboxer create --allow HOST`, or `network` of a create.",
-      },
-    );
-  }
+  const { rules } = wayOutOf(sandbox);
   const profile = sandbox.profile && `${sandbox.profile.name}@${sandbox.profile.version}`;
   const own = profile ? (await getProfile(house, principal, profile)).resolved.network : undefined;
-  const granted = sandbox.spec.network.rules.filter(isGranted);
+  const granted = rules.filter(isGranted);
   const within = narrowNetwork(own, asked, granted) ?? asked;
   const network = authorizeNetwork(principal.chain, within) as GuardedNetwork;
   await needApproval(house, principal, "sandbox.network", { sandbox, spec: sandbox.spec, said: { network } });
