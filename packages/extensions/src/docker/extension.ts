@@ -51,8 +51,8 @@ export function createDockerExtension(options: DockerOptions): Extension {
   const mirrors = createMirrors(dir, boxdPath, options.home === undefined ? [dir] : [dir, options.home]);
   const sockets = socketFolders(dir);
 
-  const connect = async (ref: string): Promise<Connection | undefined> => {
-    const socket = await dial(sockets.take(ref));
+  const connect = async (ref: string, path = sockets.take(ref)): Promise<Connection | undefined> => {
+    const socket = await dial(path);
     return socket && new Connection(socket, () => explainClose(api, ref));
   };
   const boxOf = async (ref: string, connection: Connection, bestEffort: string[] = []): Promise<Box> => {
@@ -91,7 +91,7 @@ export function createDockerExtension(options: DockerOptions): Extension {
       if (made.status === 409) return attach(ref);
       expectStatus(made, "creating a container", 201);
       expectStatus(await order(api, `${nameOf(ref)}/start`), "starting it", 204, 304);
-      const connection = await listening(ref, connect);
+      const connection = await listening(ref, sockets, connect);
       if (copied) await mirrors.begin(ref, copied, connection);
       return boxOf(ref, connection, bestEffort);
     },
@@ -142,11 +142,14 @@ function refuseKept({ persistence }: SandboxSpec): void {
 /** Started is not yet listening. */
 async function listening(
   ref: string,
-  connect: (ref: string) => Promise<Connection | undefined>,
+  sockets: ReturnType<typeof socketFolders>,
+  connect: (ref: string, path: string) => Promise<Connection | undefined>,
 ): Promise<Connection> {
   for (const deadline = Date.now() + STARTS_WITHIN_MS; Date.now() < deadline; await sleep(3)) {
-    const connection = await connect(ref);
-    if (connection) return connection;
+    const connection = await connect(ref, sockets.first(ref));
+    if (!connection) continue;
+    sockets.take(ref);
+    return connection;
   }
   throw new SandboxerError("deadline_exceeded", `boxd did not start in ${ref}`);
 }

@@ -13,6 +13,11 @@ export function socketFolders(dir: string) {
   const taken = (ref: string) => join(dir, `${ref}.sock`);
   return {
     /**
+     * Where a boxd that has just been started will listen. Nothing else runs inside yet, so what is there
+     * is its own; and it stays there until it listens, for gVisor looks for it between making and that.
+     */
+    first: (ref: string) => join(of(ref), "box.sock"),
+    /**
      * Where its boxd is reached. The sandbox's root may write in its folder, and lay a link there to
      * another's socket: what is dialled is moved out of its reach, before anything runs inside.
      */
