@@ -1,23 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import type { RequestListener } from "node:http";
+import { describe, expect, it } from "vitest";
+import { toldDaemon } from "../../test/told-daemon.ts";
 import { openDockerApi } from "./api.ts";
 
-/** A daemon that answers as it is told. */
-async function daemon(answer: RequestListener, patienceMs?: number) {
-  const dir = mkdtempSync(join(tmpdir(), "sandboxer-api-"));
-  const socketPath = join(dir, "docker.sock");
-  const server = createServer(answer);
-  await new Promise<void>((resolve) => server.listen(socketPath, resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
-  return openDockerApi(socketPath, patienceMs);
-}
+const daemon = async (answer: RequestListener, patienceMs?: number) =>
+  openDockerApi((await toldDaemon(answer)).socketPath, patienceMs);
 
 describe("a docker daemon", () => {
   it("answers with JSON, with words, and line by line (control)", async () => {

@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import type { RequestListener } from "node:http";
 import { DEFAULT_RESOURCES, newRowId, newSandboxId, type SandboxSpec } from "@sandboxer/contract";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { toldDaemon } from "../../test/told-daemon.ts";
 import { createDockerExtension } from "./extension.ts";
 
 const SPEC: SandboxSpec = {
@@ -20,19 +18,7 @@ const SPEC: SandboxSpec = {
 };
 const context = { installationId: newRowId("ins"), orgId: newRowId("org") };
 
-/** On a daemon that answers as it is told. */
-async function extensionOn(answer: RequestListener) {
-  const dir = mkdtempSync(join(tmpdir(), "sandboxer-fake-"));
-  const socketPath = join(dir, "docker.sock");
-  const server = createServer(answer);
-  await new Promise<void>((resolve) => server.listen(socketPath, resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
-  return createDockerExtension({ dir, socketPath });
-}
+const extensionOn = async (answer: RequestListener) => createDockerExtension(await toldDaemon(answer));
 
 it.each([
   ["knows none of that name", 404, { message: "No such container" }, "not_found"],

@@ -10,13 +10,14 @@ const NAME = /^([a-z0-9]{20})(\.sock)?$/;
 /** One folder for each container, in which its boxd makes the socket that it listens on. */
 export function socketFolders(dir: string) {
   const of = (ref: string) => join(dir, ref);
+  const first = (ref: string) => join(of(ref), "box.sock");
   const taken = (ref: string) => join(dir, `${ref}.sock`);
   return {
     /**
      * Where a boxd that has just been started will listen. Nothing else runs inside yet, so what is there
      * is its own; and it stays there until it listens, for gVisor looks for it between making and that.
      */
-    first: (ref: string) => join(of(ref), "box.sock"),
+    first,
     /**
      * Where its boxd is reached. The sandbox's root may write in its folder, and lay a link there to
      * another's socket: what is dialled is moved out of its reach, before anything runs inside.
@@ -25,7 +26,7 @@ export function socketFolders(dir: string) {
       const path = taken(ref);
       if (isSocket(path)) return path;
       try {
-        renameSync(join(of(ref), "box.sock"), path);
+        renameSync(first(ref), path);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
       }
